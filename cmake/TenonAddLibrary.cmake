@@ -1,0 +1,47 @@
+# tenon_add_library(NAME SOURCES... [LINK libs...])
+#   A static library of Tenon that does not include MLIR headers.
+function(tenon_add_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# The one precompiled header of the MLIR core (see cmake/MlirPch.h): a file that
+# includes those headers takes 30 seconds without it and 4 with it.
+function(tenon_define_mlir_pch)
+  file(WRITE "${CMAKE_BINARY_DIR}/MlirPch.cpp" "// Anchor of the precompiled header.\n")
+  add_library(tenon-mlir-pch OBJECT "${CMAKE_BINARY_DIR}/MlirPch.cpp")
+  target_precompile_headers(tenon-mlir-pch PRIVATE "${CMAKE_SOURCE_DIR}/cmake/MlirPch.h")
+endfunction()
+tenon_define_mlir_pch()
+
+# tenon_add_mlir_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
+#   A static library of Tenon on MLIR: shared precompiled header, libMLIR.so.
+function(tenon_add_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_precompile_headers(${name} REUSE_FROM tenon-mlir-pch)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# tenon_add_unit_test(NAME SOURCES... [LINK libs...])
+#   A GoogleTest program; lit runs it as part of check-unit.
+function(tenon_add_unit_test name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                        "${CMAKE_BINARY_DIR}/test/unit")
+  set_property(GLOBAL APPEND PROPERTY TENON_UNIT_TESTS ${name})
+endfunction()
+
+# tenon_add_benchmark(NAME SOURCES... [LINK libs...])
+function(tenon_add_benchmark name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} benchmark::benchmark)
+  set_property(GLOBAL APPEND PROPERTY TENON_BENCHMARKS ${name})
+endfunction()
