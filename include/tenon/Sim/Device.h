@@ -1,0 +1,86 @@
+//===- Device.h - a simulated GPU that launches kernels ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_SIM_DEVICE_H
+#define TENON_SIM_DEVICE_H
+
+#include "tenon/Sim/CodeObject.h"
+#include "tenon/Sim/InstructionClass.h"
+#include "tenon/Sim/Memory.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <vector>
+
+namespace tenon::sim {
+
+/// One launch of a kernel.
+struct LaunchConfig {
+  std::array<uint32_t, 3> grid = {1, 1, 1};  ///< workgroups
+  std::array<uint32_t, 3> block = {1, 1, 1}; ///< work-items per workgroup
+  uint32_t dynamicLds = 0; ///< bytes behind the static group segment
+  /// The kernarg segment up to the last explicit argument or more. Hidden
+  /// arguments are filled from the metadata and override what is here.
+  std::vector<uint8_t> kernarg;
+  unsigned numThreads = 0; ///< host threads; 0: all cores
+  /// Wave instructions the launch may execute before it fails.
+  uint64_t instructionBudget = uint64_t(1) << 36;
+
+  /// Writes `value` at `offset` of `kernarg`, growing it as needed.
+  template <typename T> void setArg(uint64_t offset, const T &value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (kernarg.size() < offset + sizeof(T)) {
+      kernarg.resize(offset + sizeof(T));
+    }
+    std::memcpy(kernarg.data() + offset, &value, sizeof(T));
+  }
+};
+
+/// What a launch executed.
+struct LaunchResult {
+  uint64_t waveInstructions = 0;
+  InstructionCounts counts = {};
+
+  uint64_t count(InstructionClass instructionClass) const {
+    return counts[unsigned(instructionClass)];
+  }
+};
+
+/// A device: memory, and launches that run to completion.
+///
+/// A launch fails with an error that names kernel, workgroup, wave, address
+/// and text of the instruction when it meets an instruction the simulator does
+/// not implement, an access outside every allocation, a register used before
+/// the wait for its load, a barrier that cannot complete, or the end of its
+/// instruction budget. Memory then holds what was written until that point.
+class Device {
+public:
+  Memory &memory() { return deviceMemory; }
+
+  /// Runs a kernel. Several launches may run at a time.
+  llvm::Expected<LaunchResult> launch(const Kernel &kernel,
+                                      const LaunchConfig &config);
+
+  /// Device address of a code object's image; copies it there on first use.
+  llvm::Expected<uint64_t> loadAddress(const CodeObject &codeObject);
+
+  /// Frees the image of a code object that is about to go away.
+  llvm::Error unload(const CodeObject &codeObject);
+
+private:
+  Memory deviceMemory;
+  std::mutex lock;
+  std::map<const CodeObject *, uint64_t> images;
+};
+
+} // namespace tenon::sim
+
+#endif // TENON_SIM_DEVICE_H
