@@ -98,6 +98,9 @@ enum class ArgKind {
   F32, ///< 4 bytes: a finite constant
 };
 
+/// Bytes of an argument of \p kind in the argument segment.
+uint32_t argBytes(ArgKind kind);
+
 /// One argument of a kernel, at a byte offset of its argument segment.
 struct KernelArg {
   ArgKind kind = ArgKind::I32;
@@ -164,6 +167,11 @@ struct Plan {
                 ExprId ifFalse);
   /// @}
 };
+
+/// The spelling of \p kind and \p comparison in JSON and in messages:
+/// "ceildiv", "le".
+std::string_view name(ExprKind kind);
+std::string_view name(Comparison comparison);
 
 /// Whether every index, offset, size and name of \p plan is sound. The error
 /// names the first part that is not.
