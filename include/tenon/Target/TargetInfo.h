@@ -17,6 +17,8 @@
 
 namespace tenon::target {
 
+struct Chip;
+
 /// A cheap value: a reference to the constant table of one chip.
 class TargetInfo {
 public:
@@ -28,11 +30,11 @@ public:
   static llvm::ArrayRef<llvm::StringRef> knownChips();
 
   /// All figures of the chip.
-  const ChipFacts &facts() const { return *table; }
+  const ChipFacts &facts() const;
 
-  llvm::StringRef chip() const { return table->chip; }
-  unsigned waveSize() const { return table->waveSize; }
-  unsigned computeUnits() const { return table->computeUnits; }
+  llvm::StringRef chip() const { return facts().chip; }
+  unsigned waveSize() const { return facts().waveSize; }
+  unsigned computeUnits() const { return facts().computeUnits; }
 
   /// \name Registers and occupancy
   /// @{
@@ -73,7 +75,7 @@ public:
 
   /// Bytes per lane of the copies from global memory into LDS, ascending.
   llvm::ArrayRef<unsigned> directToLdsWidths() const {
-    return table->directToLdsWidths;
+    return facts().directToLdsWidths;
   }
   bool hasDirectToLds(unsigned bytesPerLane) const;
 
@@ -84,16 +86,16 @@ public:
 
   /// \name Instructions
   /// @{
-  bool hasPermlane16Swap() const { return table->permlane16Swap; }
-  bool hasPermlane32Swap() const { return table->permlane32Swap; }
+  bool hasPermlane16Swap() const { return facts().permlane16Swap; }
+  bool hasPermlane32Swap() const { return facts().permlane32Swap; }
   bool hasPermlaneSwap() const {
     return hasPermlane16Swap() && hasPermlane32Swap();
   }
-  bool hasPackedBf16Conversion() const { return table->packedBf16Conversion; }
-  bool hasPackedFp32() const { return table->packedFp32; }
-  bool hasScaledConversions() const { return table->scaledConversions; }
-  bool hasBitop3() const { return table->bitop3; }
-  bool hasMinimum3Maximum3() const { return table->minimum3Maximum3; }
+  bool hasPackedBf16Conversion() const { return facts().packedBf16Conversion; }
+  bool hasPackedFp32() const { return facts().packedFp32; }
+  bool hasScaledConversions() const { return facts().scaledConversions; }
+  bool hasBitop3() const { return facts().bitop3; }
+  bool hasMinimum3Maximum3() const { return facts().minimum3Maximum3; }
 
   /// Every dense MFMA, one entry per pair of operand formats.
   llvm::ArrayRef<Mfma> mfmas() const;
@@ -109,12 +111,12 @@ public:
   /// @}
 
   bool operator==(const TargetInfo &other) const {
-    return table == other.table;
+    return entry == other.entry;
   }
 
 private:
-  explicit TargetInfo(const ChipFacts *table) : table(table) {}
-  const ChipFacts *table;
+  explicit TargetInfo(const Chip *entry) : entry(entry) {}
+  const Chip *entry;
 };
 
 } // namespace tenon::target
