@@ -34,7 +34,7 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
                   "${CMAKE_CXX_COMPILER_ID} may be slow or fail")
 endif()
 
-add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wimplicit-fallthrough
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wimplicit-fallthrough -Wno-deprecated-declarations
                     -fno-semantic-interposition)
 # What ccache needs to reuse objects built with a precompiled header.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -1,0 +1,50 @@
+//===- TenonAttrs.td - attributes of the tenon dialect ----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_DIALECTS_TENON_TENONATTRS_TD
+#define TENON_DIALECTS_TENON_TENONATTRS_TD
+
+include "dialects/Tenon/TenonDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+
+class Tenon_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::tenon::spec";
+  let genSpecializedAttr = 0;
+}
+
+def Tenon_GateKind : Tenon_Enum<"GateKind", "how the decay gate is activated", [
+    I32EnumAttrCase<"Bounded", 0, "bounded">,
+    I32EnumAttrCase<"Softplus", 1, "softplus">]>;
+def Tenon_GateKindAttr : EnumAttr<Tenon_Dialect, Tenon_GateKind, "gate">;
+
+def Tenon_NullSlot : Tenon_Enum<"NullSlot", "which slots are null", [
+    I32EnumAttrCase<"LE0", 0, "le0">, I32EnumAttrCase<"LT0", 1, "lt0">]>;
+def Tenon_NullSlotAttr : EnumAttr<Tenon_Dialect, Tenon_NullSlot, "null_slot">;
+
+def Tenon_ConvLayout : Tenon_Enum<"ConvLayout", "order of columns and channels", [
+    I32EnumAttrCase<"SD", 0, "sd">, I32EnumAttrCase<"DS", 1, "ds">]>;
+def Tenon_ConvLayoutAttr : EnumAttr<Tenon_Dialect, Tenon_ConvLayout, "conv_layout">;
+
+def Tenon_StateOrder : Tenon_Enum<"StateOrder", "order of the two head dimensions", [
+    I32EnumAttrCase<"VK", 0, "vk">, I32EnumAttrCase<"KV", 1, "kv">]>;
+
+def Tenon_StateLayoutAttr : AttrDef<Tenon_Dialect, "StateLayout",
+    [DeclareAttrInterfaceMethods<MemRefLayoutAttrInterface,
+                                 ["isIdentity", "getStridesAndOffset", "verifyLayout"]>]> {
+  let mnemonic = "state_layout";
+  let summary = "The layout of a pool of recurrent states";
+  let description = [{
+    The layout of a memref `[slots, heads, 128, 128]`: `vk` when the last
+    dimension is the key (contraction) dimension, `kv` when it is the value
+    dimension. Two pools with different orders have the same shape, so the order
+    is part of the type: a kernel built for one refuses the other. The stride
+    between slots is free; the rest is dense.
+  }];
+  let parameters = (ins EnumParameter<Tenon_StateOrder>:$order);
+  let assemblyFormat = "`<` $order `>`";
+}
+
+#endif // TENON_DIALECTS_TENON_TENONATTRS_TD

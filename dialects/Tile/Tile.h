@@ -1,0 +1,44 @@
+//===- Tile.h - the tile dialect --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_DIALECTS_TILE_TILE_H
+#define TENON_DIALECTS_TILE_TILE_H
+
+#include "tenon/Layout/Layout.h"
+#include "tenon/Target/TargetInfo.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Tile/TileDialect.h.inc"
+#include "dialects/Tile/TileEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Tile/TileTypes.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Tile/TileOps.h.inc"
+
+namespace tenon::tile {
+
+/// The layout of a placed tile, or null.
+LayoutAttr getLayout(mlir::Type type);
+
+/// \p type with the given layout (null: not placed).
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type, LayoutAttr layout);
+
+/// The target of the module that holds \p op; emits an error when the module
+/// has no `tile.target`.
+mlir::FailureOr<target::TargetInfo> getTarget(mlir::Operation *op);
+
+} // namespace tenon::tile
+
+#endif // TENON_DIALECTS_TILE_TILE_H

@@ -1,0 +1,154 @@
+//===- TileAttrs.cpp - attributes of the tile dialect -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Tile/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::tile;
+
+#include "dialects/Tile/TileEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.cpp.inc"
+
+void TileDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Tile/TileAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// LayoutAttr
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseInts(AsmParser &parser, SmallVectorImpl<int64_t> &out) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(out.emplace_back());
+  });
+}
+
+static ParseResult parseBases(AsmParser &parser, StringRef keyword,
+                              SmallVectorImpl<layout::Basis> &out) {
+  if (parser.parseComma() || parser.parseKeyword(keyword) ||
+      parser.parseEqual()) {
+    return failure();
+  }
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parseInts(parser, out.emplace_back());
+  });
+}
+
+/// `register 3 * 1 @ 0`: three registers, one element apart along dim 0.
+static ParseResult parseOuterMode(AsmParser &parser, layout::OuterMode &mode) {
+  StringRef input;
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t dim = 0;
+  if (parser.parseKeyword(&input) || parser.parseInteger(mode.extent) ||
+      parser.parseStar() || parser.parseInteger(mode.stride) ||
+      parser.parseKeyword("along") || parser.parseInteger(dim)) {
+    return failure();
+  }
+  if (input != "register" && input != "wave") {
+    return parser.emitError(loc, "expected 'register' or 'wave', found '")
+           << input << "'";
+  }
+  mode.input =
+      input == "register" ? layout::HwDim::Register : layout::HwDim::Wave;
+  mode.dim = static_cast<unsigned>(dim);
+  return success();
+}
+
+Attribute LayoutAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> shape;
+  SmallVector<layout::Basis> registers;
+  SmallVector<layout::Basis> lanes;
+  SmallVector<layout::Basis> waves;
+  SmallVector<layout::OuterMode> modes;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseInts(parser, shape) ||
+      parseBases(parser, "register", registers) ||
+      parseBases(parser, "lane", lanes) || parseBases(parser, "wave", waves)) {
+    return {};
+  }
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("outer") || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+          return parseOuterMode(parser, modes.emplace_back());
+        })) {
+      return {};
+    }
+  }
+  if (parser.parseGreater()) {
+    return {};
+  }
+  auto layout = layout::Layout::create(shape, registers, lanes, waves, modes);
+  if (!layout) {
+    parser.emitError(loc) << llvm::toString(layout.takeError());
+    return {};
+  }
+  return LayoutAttr::get(parser.getContext(), std::move(*layout));
+}
+
+void LayoutAttr::print(AsmPrinter &printer) const {
+  const layout::Layout &layout = getLayout();
+  auto printInts = [&](ArrayRef<int64_t> values) {
+    printer << "[";
+    llvm::interleaveComma(values, printer);
+    printer << "]";
+  };
+  printer << "<";
+  printInts(layout.shape());
+  for (auto dim : {layout::HwDim::Register, layout::HwDim::Lane,
+                   layout::HwDim::Wave}) {
+    printer << ", " << layout::stringifyHwDim(dim) << " = [";
+    llvm::interleaveComma(layout.bases(dim), printer,
+                          [&](const layout::Basis &basis) { printInts(basis); });
+    printer << "]";
+  }
+  if (!layout.outerModes().empty()) {
+    printer << ", outer = [";
+    llvm::interleaveComma(
+        layout.outerModes(), printer, [&](const layout::OuterMode &mode) {
+          printer << layout::stringifyHwDim(mode.input) << " " << mode.extent
+                  << " * " << mode.stride << " along " << mode.dim;
+        });
+    printer << "]";
+  }
+  printer << ">";
+}
+
+LogicalResult LayoutAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (getLayout().shape() == shape) {
+    return success();
+  }
+  InFlightDiagnostic diag = emitError();
+  diag << "the layout is of a tile [";
+  llvm::interleaveComma(getLayout().shape(), diag);
+  diag << "], the tensor is [";
+  llvm::interleaveComma(shape, diag);
+  return diag << "]";
+}
+
+//===----------------------------------------------------------------------===//
+// TargetAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef chip) {
+  auto info = target::TargetInfo::get(chip);
+  if (!info) {
+    return emitError() << llvm::toString(info.takeError());
+  }
+  return success();
+}
+
+target::TargetInfo TargetAttr::getInfo() const {
+  return llvm::cantFail(target::TargetInfo::get(getChip()));
+}

@@ -1,0 +1,313 @@
+//===- TileOps.cpp - operations of the tile dialect -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Tile/Tile.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::tile;
+
+#define GET_OP_CLASSES
+#include "dialects/Tile/TileOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// KernelOp
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
+                      ArrayRef<Type> results, function_interface_impl::VariadicFlag,
+                      std::string &) {
+    return builder.getFunctionType(inputs, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+LogicalResult KernelOp::verify() {
+  if (!getFunctionType().getResults().empty()) {
+    return emitOpError("returns nothing, but its type has results");
+  }
+  for (auto [index, type] : llvm::enumerate(getArgumentTypes())) {
+    bool scalar = type.isInteger(32) || type.isInteger(64) || type.isF32();
+    if (!isa<PtrType>(type) && !scalar) {
+      return emitOpError("argument #")
+             << index << " must be a !tile.ptr, i32, i64 or f32, found " << type;
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Device memory
+//===----------------------------------------------------------------------===//
+
+void ViewOp::build(OpBuilder &builder, OperationState &state, Value pointer,
+                   ArrayRef<OpFoldResult> strides, Value bytes) {
+  SmallVector<int64_t> staticStrides;
+  SmallVector<Value> dynamicStrides;
+  dispatchIndexOpFoldResults(strides, dynamicStrides, staticStrides);
+  auto type = ViewType::get(builder.getContext(), strides.size(),
+                            cast<PtrType>(pointer.getType()).getElementType());
+  build(builder, state, type, pointer, dynamicStrides, staticStrides, bytes);
+}
+
+SmallVector<OpFoldResult> ViewOp::getMixedStrides() {
+  return getMixedValues(getStaticStrides(), getStrides(), getContext());
+}
+
+LogicalResult ViewOp::verify() {
+  ViewType type = getResult().getType();
+  if (static_cast<int64_t>(getStaticStrides().size()) != type.getRank()) {
+    return emitOpError("has ") << getStaticStrides().size()
+                               << " strides, the view has rank " << type.getRank();
+  }
+  if (type.getElementType() != getPointer().getType().getElementType()) {
+    return emitOpError("views elements of ")
+           << type.getElementType() << " through a pointer to "
+           << getPointer().getType().getElementType();
+  }
+  return success();
+}
+
+LogicalResult LoadScalarOp::verify() {
+  if (getPointer().getType().getElementType() != getType()) {
+    return emitOpError("reads ") << getType() << " through a pointer to "
+                                 << getPointer().getType().getElementType();
+  }
+  return success();
+}
+
+/// What loads and stores have in common: ranks, offsets and element types.
+static LogicalResult verifyAccess(Operation *op, ViewType view,
+                                  RankedTensorType tile, size_t offsets) {
+  if (view.getRank() != tile.getRank()) {
+    return op->emitOpError("accesses a tile of rank ")
+           << tile.getRank() << " through a view of rank " << view.getRank();
+  }
+  if (static_cast<int64_t>(offsets) != view.getRank()) {
+    return op->emitOpError("has ") << offsets << " offsets, the view has rank "
+                                   << view.getRank();
+  }
+  if (view.getElementType() != tile.getElementType()) {
+    return op->emitOpError("accesses a tile of ")
+           << tile.getElementType() << " through a view of "
+           << view.getElementType();
+  }
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  return verifyAccess(*this, getView().getType(),
+                      cast<RankedTensorType>(getType()), getOffsets().size());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, getView().getType(),
+                      cast<RankedTensorType>(getValue().getType()),
+                      getOffsets().size());
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+LogicalResult SplatOp::verify() {
+  Type element = cast<RankedTensorType>(getType()).getElementType();
+  if (element != getScalar().getType()) {
+    return emitOpError("makes a tile of ")
+           << element << " from a scalar of type " << getScalar().getType();
+  }
+  return success();
+}
+
+/// Checks that \p small has the extents \p dims of \p large, the element type
+/// of \p large and, when both are placed, the layout of \p large without the
+/// other dimensions.
+static LogicalResult verifySlice(Operation *op, RankedTensorType small,
+                                 RankedTensorType large, ArrayRef<int64_t> kept,
+                                 ArrayRef<unsigned> removed) {
+  if (small.getRank() != static_cast<int64_t>(kept.size())) {
+    return op->emitOpError("expected a tile of rank ")
+           << kept.size() << ", found " << small;
+  }
+  for (auto [position, dim] : llvm::enumerate(kept)) {
+    if (small.getDimSize(position) != large.getDimSize(dim)) {
+      return op->emitOpError("dimension ")
+             << position << " must have the extent of dimension " << dim << " ("
+             << large.getDimSize(dim) << "), found "
+             << small.getDimSize(position);
+    }
+  }
+  if (small.getElementType() != large.getElementType()) {
+    return op->emitOpError("expected elements of ")
+           << large.getElementType() << ", found " << small.getElementType();
+  }
+  LayoutAttr smallLayout = getLayout(small);
+  LayoutAttr largeLayout = getLayout(large);
+  if (!smallLayout || !largeLayout) {
+    return success();
+  }
+  if (!largeLayout.getLayout().isSeparable(removed)) {
+    return op->emitOpError("the layout ")
+           << largeLayout << " does not separate the dropped dimensions";
+  }
+  layout::Layout expected = largeLayout.getLayout().slice(removed);
+  if (!(expected == smallLayout.getLayout())) {
+    return op->emitOpError("expected the layout ")
+           << LayoutAttr::get(op->getContext(), expected) << ", found "
+           << smallLayout;
+  }
+  return success();
+}
+
+/// The dimensions of a tile of rank \p rank that \p dims does not name.
+static SmallVector<unsigned> complement(ArrayRef<int64_t> dims, int64_t rank) {
+  SmallVector<unsigned> rest;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (!llvm::is_contained(dims, dim)) {
+      rest.push_back(dim);
+    }
+  }
+  return rest;
+}
+
+static LogicalResult verifyDims(Operation *op, ArrayRef<int64_t> dims,
+                                int64_t rank) {
+  for (auto [position, dim] : llvm::enumerate(dims)) {
+    if (dim < 0 || dim >= rank || (position > 0 && dims[position - 1] >= dim)) {
+      return op->emitOpError("dims must be increasing and below ")
+             << rank << ", found [" << dims << "]";
+    }
+  }
+  return success();
+}
+
+SmallVector<unsigned> BroadcastOp::getRepeatedDims() {
+  return complement(getDims(), cast<RankedTensorType>(getType()).getRank());
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType());
+  auto result = cast<RankedTensorType>(getType());
+  if (failed(verifyDims(*this, getDims(), result.getRank()))) {
+    return failure();
+  }
+  return verifySlice(*this, source, result, getDims(), getRepeatedDims());
+}
+
+LogicalResult ExtractOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType());
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= source.getRank()) {
+    return emitOpError("dim must be below the rank ")
+           << source.getRank() << ", found " << dim;
+  }
+  int64_t index = getIndex();
+  if (index < 0 || index >= source.getDimSize(dim)) {
+    return emitOpError("index must be below the extent ")
+           << source.getDimSize(dim) << ", found " << index;
+  }
+  SmallVector<int64_t> kept;
+  for (int64_t other = 0; other < source.getRank(); ++other) {
+    if (other != dim) {
+      kept.push_back(other);
+    }
+  }
+  unsigned removed = dim;
+  if (failed(verifySlice(*this, cast<RankedTensorType>(getType()), source, kept,
+                         removed))) {
+    return failure();
+  }
+  LayoutAttr layout = getLayout(source);
+  if (layout && (!layout.getLayout().laneBitsAlong(dim).empty() ||
+                 !layout.getLayout().waveBitsAlong(dim).empty() ||
+                 layout.getLayout().hasWaveModesAlong(dim))) {
+    return emitOpError("dimension ")
+           << dim << " must lie in registers, found the layout " << layout;
+  }
+  return success();
+}
+
+static LogicalResult verifyReduction(Operation *op, RankedTensorType source,
+                                     RankedTensorType result,
+                                     ArrayRef<int64_t> dims) {
+  if (failed(verifyDims(op, dims, source.getRank()))) {
+    return failure();
+  }
+  SmallVector<unsigned> kept = complement(dims, source.getRank());
+  SmallVector<unsigned> removed(dims.begin(), dims.end());
+  return verifySlice(op, result, source,
+                     SmallVector<int64_t>(kept.begin(), kept.end()), removed);
+}
+
+SmallVector<unsigned> ReduceOp::getReducedDims() {
+  return SmallVector<unsigned>(getDims().begin(), getDims().end());
+}
+
+LogicalResult ReduceOp::verify() {
+  return verifyReduction(*this, cast<RankedTensorType>(getSource().getType()),
+                         cast<RankedTensorType>(getType()), getDims());
+}
+
+SmallVector<unsigned> DotOp::getReducedDims() {
+  return SmallVector<unsigned>(getDims().begin(), getDims().end());
+}
+
+LogicalResult DotOp::verify() {
+  return verifyReduction(*this, cast<RankedTensorType>(getLhs().getType()),
+                         cast<RankedTensorType>(getType()), getDims());
+}
+
+LogicalResult ConvertLayoutOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType());
+  auto result = cast<RankedTensorType>(getType());
+  if (source.getShape() != result.getShape() ||
+      source.getElementType() != result.getElementType()) {
+    return emitOpError("changes only the layout, found ")
+           << source << " to " << result;
+  }
+  return success();
+}
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
+  return getSource().getType() == getType() ? getSource() : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// LDS
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyLds(Operation *op, RankedTensorType tile,
+                               LdsType buffer) {
+  if (tile.getShape() != buffer.getShape() ||
+      tile.getElementType() != buffer.getElementType()) {
+    return op->emitOpError("expected a tile of the buffer's shape and type ")
+           << buffer << ", found " << tile;
+  }
+  return success();
+}
+
+LogicalResult LdsStoreOp::verify() {
+  return verifyLds(*this, cast<RankedTensorType>(getValue().getType()),
+                   getBuffer().getType());
+}
+
+LogicalResult LdsLoadOp::verify() {
+  return verifyLds(*this, cast<RankedTensorType>(getType()),
+                   getBuffer().getType());
+}

@@ -1,0 +1,300 @@
+//===- TileOps.td - operations of the tile dialect --------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_DIALECTS_TILE_TILEOPS_TD
+#define TENON_DIALECTS_TILE_TILEOPS_TD
+
+include "dialects/Tile/TileAttrs.td"
+include "dialects/Tile/TileDialect.td"
+include "dialects/Tile/TileTypes.td"
+include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Tile_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<Tile_Dialect, opMnemonic, traits>;
+
+/// A tile: a ranked tensor of static shape.
+def Tile_Tensor : StaticShapeTensorOf<[AnyType]>;
+/// A scalar that is the same in every lane of the workgroup.
+def Tile_Uniform : AnyTypeOf<[I1, I32, I64, F32]>;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
+                                       AutomaticAllocationScope]> {
+  let summary = "The program of one workgroup";
+  let description = [{
+    Arguments are pointers (`!tile.ptr`) and uniform scalars (`i32`, `i64`,
+    `f32`), laid out in the kernarg segment in order, each at its own alignment.
+    `waves` is the number of waves of 64 lanes. `lds_bytes` appears when
+    `tile-plan-lds` has placed the LDS buffers.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       ConfinedAttr<I32Attr, [IntPositive, IntMaxValue<16>]>:$waves,
+                       OptionalAttr<I64Attr>:$lds_bytes,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region MinSizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "Ends a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_WorkgroupIdOp : Tile_Op<"workgroup_id", [Pure]> {
+  let summary = "The workgroup's index along x (0), y (1) or z (2)";
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<2>]>:$dim);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$dim attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Device memory
+//===----------------------------------------------------------------------===//
+
+def Tile_AdvanceOp : Tile_Op<"advance", [Pure, AllTypesMatch<["pointer", "result"]>]> {
+  let summary = "A pointer moved by a number of bytes";
+  let description = [{
+    The offset is a uniform `i64` in bytes: pools larger than 4 GiB are reached
+    by advancing the base, never by a 32-bit offset.
+  }];
+  let arguments = (ins Tile_PtrType:$pointer, I64:$bytes);
+  let results = (outs Tile_PtrType:$result);
+  let assemblyFormat = "$pointer `by` $bytes attr-dict `:` type($pointer)";
+}
+
+def Tile_ViewOp : Tile_Op<"view", [Pure]> {
+  let summary = "A bounded, strided window at a pointer";
+  let description = [{
+    Element `[i, j, ...]` lies `i*strides[0] + j*strides[1] + ...` elements
+    after the pointer. `bytes` is the number of bytes that may be reached:
+    a read at or beyond it gives zeros, a write there is dropped (a view of 0
+    bytes is legal and reads as zeros). It must be below 2^31.
+
+    ```mlir
+    %v = tile.view %p strides [%s, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+    ```
+  }];
+  let arguments = (ins Tile_PtrType:$pointer, Variadic<I32>:$strides,
+                       DenseI64ArrayAttr:$static_strides, I32:$bytes);
+  let results = (outs Tile_ViewType:$result);
+  let assemblyFormat = [{
+    $pointer `strides` custom<DynamicIndexList>($strides, $static_strides)
+    `bytes` $bytes attr-dict `:` type($pointer) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$pointer,
+      "::mlir::ArrayRef<::mlir::OpFoldResult>":$strides, "::mlir::Value":$bytes)>];
+  let extraClassDeclaration = [{
+    /// The strides in elements, constants as attributes.
+    ::mlir::SmallVector<::mlir::OpFoldResult> getMixedStrides();
+  }];
+}
+
+def Tile_LoadScalarOp : Tile_Op<"load_scalar", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads one uniform 32-bit scalar through the scalar cache";
+  let description = [{
+    The location must not be written by the launch that reads it.
+  }];
+  let arguments = (ins Tile_PtrType:$pointer);
+  let results = (outs AnyTypeOf<[I32, F32]>:$result);
+  let assemblyFormat = "$pointer attr-dict `:` type($pointer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads a tile from a view";
+  let description = [{
+    The tile's element `[i, ...]` is the view's element `[offset + i, ...]`.
+    `nontemporal` marks data that are read once.
+
+    ```mlir
+    %t = tile.load %v[%i] : !tile.view<1 x bf16> -> tensor<128xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$offsets,
+                       UnitAttr:$nontemporal);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes a tile to a view";
+  let description = [{
+    Where the tile's layout replicates an element, one owner writes it.
+  }];
+  let arguments = (ins Tile_Tensor:$value, Tile_ViewType:$view,
+                       Variadic<I32>:$offsets, UnitAttr:$nontemporal);
+  let assemblyFormat = [{
+    $value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_OrderFenceOp : Tile_Op<"order_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Keeps the order of memory accesses across this point";
+  let description = [{
+    No vector-memory access moves across it, in either direction. It costs no
+    instruction and waits for nothing: vector loads return in order, so the
+    order of issue decides what a later wait has to cover.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
+  let summary = "A tile whose elements all equal a uniform scalar";
+  let arguments = (ins Tile_Uniform:$scalar);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$scalar attr-dict `:` type($scalar) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "Repeats a tile along new dimensions";
+  let description = [{
+    `dims` names the result dimensions that the source dimensions become, in
+    increasing order; along the others the source is repeated. In place when the
+    source has the result's layout sliced to `dims`.
+
+    ```mlir
+    %b = tile.broadcast %k dims [1] : tensor<128xf32> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tensor:$source, DenseI64ArrayAttr:$dims);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$source `dims` $dims attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The result dimensions along which the source is repeated.
+    ::mlir::SmallVector<unsigned> getRepeatedDims();
+  }];
+}
+
+def Tile_ExtractOp : Tile_Op<"extract", [Pure]> {
+  let summary = "One slice of a tile at a static index";
+  let description = [{
+    Drops dimension `dim` at `index`. The dimension must lie in registers.
+  }];
+  let arguments = (ins Tile_Tensor:$source, I64Attr:$dim, I64Attr:$index);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $source `dim` $dim `at` $index attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "Combines the elements of a tile along some dimensions";
+  let description = [{
+    The order is fixed by the layout and is part of the kernel's numbers:
+    registers in ascending order (as two interleaved chains where the lowest
+    register bit runs along a reduced dimension), then lane bits 3, 2, 1, 0, 4
+    and 5 as butterflies, so that every lane ends with the same bits. The result
+    has the operand's layout without the reduced dimensions.
+  }];
+  let arguments = (ins Tile_ReduceKindAttr:$kind, Tile_Tensor:$source,
+                       DenseI64ArrayAttr:$dims);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $source `dims` $dims attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::SmallVector<unsigned> getReducedDims();
+  }];
+}
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, SameTypeOperands]> {
+  let summary = "Sums the products of two tiles along some dimensions";
+  let description = [{
+    As `tile.reduce add` of the product, but each product enters its chain by a
+    fused multiply-add; the first of a chain is a plain product.
+  }];
+  let arguments = (ins Tile_Tensor:$lhs, Tile_Tensor:$rhs, DenseI64ArrayAttr:$dims);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `dims` $dims attr-dict `:` type($lhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::SmallVector<unsigned> getReducedDims();
+  }];
+}
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "The same tile in another layout";
+  let description = [{
+    The result type's encoding is an anchor: `tile-assign-layouts` keeps it and
+    decides how the elements get there (in place, by renaming registers, or
+    through LDS).
+  }];
+  let arguments = (ins Tile_Tensor:$source);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// LDS
+//===----------------------------------------------------------------------===//
+
+def Tile_AllocLdsOp : Tile_Op<"alloc_lds", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "A buffer in LDS";
+  let description = [{
+    `offset` is its byte address in the workgroup's LDS, set by `tile-plan-lds`.
+    A buffer lives from its first write to its last read.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Tile_LdsType:$result);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+}
+
+def Tile_LdsStoreOp : Tile_Op<"lds_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes a tile to an LDS buffer";
+  let description = [{
+    Where the tile's layout replicates an element, one owner writes it.
+  }];
+  let arguments = (ins Tile_Tensor:$value, Tile_LdsType:$buffer);
+  let assemblyFormat = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Tile_LdsLoadOp : Tile_Op<"lds_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads a tile from an LDS buffer";
+  let arguments = (ins Tile_LdsType:$buffer);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits for the workgroup's waves and for their LDS accesses";
+  let description = [{
+    After it, every wave sees every LDS write issued before it. Accesses to
+    device memory stay in flight across it.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // TENON_DIALECTS_TILE_TILEOPS_TD
