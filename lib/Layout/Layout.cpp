@@ -6,6 +6,7 @@
 #include "CoreSolver.h"
 #include "MakeError.h"
 #include "tenon/Layout/Echelon.h"
+#include "tenon/Layout/LinearMap.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -262,6 +263,23 @@ int64_t Layout::size(HwDim dim) const {
     }
   }
   return size;
+}
+
+LinearMap Layout::coreMap() const {
+  SmallVector<BitDim> sources;
+  SmallVector<BitDim> targets;
+  SmallVector<uint64_t> images;
+  for (HwDim input : allHwDims) {
+    sources.push_back({stringifyHwDim(input).str(),
+                       static_cast<unsigned>(bases(input).size())});
+    for (const Basis &basis : bases(input)) {
+      images.push_back(packCore(*this, basis));
+    }
+  }
+  for (unsigned dim = 0; dim < rank(); ++dim) {
+    targets.push_back({formatv("dim{0}", dim).str(), coreBits(dim)});
+  }
+  return cantFail(LinearMap::create(sources, targets, images));
 }
 
 bool Layout::operator==(const Layout &other) const {
