@@ -1,0 +1,79 @@
+//===- Compare.h - Errors of a result against a reference -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A result is "within e" of its reference when in every group (a row and head)
+// the relative L2 error is at most e and the maximum error over the maximum of
+// the reference is at most 4e. A group whose reference is all zero must be
+// matched exactly; a NaN in the result always fails; moved data must be equal.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_REFERENCE_COMPARE_H
+#define TENON_REFERENCE_COMPARE_H
+
+#include "tenon/Reference/Region.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace tenon::reference {
+
+/// The errors of one group.
+struct GroupError {
+  double maxRatio = 0;   ///< max |result - reference| / max |reference|
+  double relativeL2 = 0; ///< |result - reference| / |reference|, 2-norms
+  uint64_t nans = 0;     ///< in the result
+  bool finiteReference = true;
+  /// The reference is all zero and the result is not; both ratios are then
+  /// infinite.
+  bool zeroMissed = false;
+};
+
+/// Errors of \p result against \p expected, which are of one size.
+GroupError compareGroup(llvm::ArrayRef<double> expected,
+                        llvm::ArrayRef<double> result);
+
+/// The errors of one operand over all its groups. Accumulators of several
+/// threads can be merged in any order with the same outcome.
+class ErrorAccumulator {
+public:
+  /// Adds the region \p region, not exact, of which \p result was found.
+  void add(const Region &region, llvm::ArrayRef<double> result);
+
+  /// Adds the exact region \p region, of which \p codes were found.
+  void addExact(const Region &region, llvm::ArrayRef<uint64_t> codes);
+
+  void merge(const ErrorAccumulator &other);
+
+  /// Whether all groups are within \p tolerance and all exact data are equal.
+  bool within(double tolerance) const;
+
+  /// A measure and the group in which it is worst.
+  struct Worst {
+    double value = 0;
+    std::string group; ///< empty when the value is 0 in all groups
+
+    void update(double candidate, llvm::StringRef candidateGroup);
+  };
+
+  uint64_t groups() const { return groupCount; }
+  const Worst &maxRatio() const { return worstRatio; }
+  const Worst &relativeL2() const { return worstL2; }
+  uint64_t nans() const { return nanCount; }
+  uint64_t mismatches() const { return mismatchCount; }
+
+  /// One line for people: the two measures with their groups, and NaNs,
+  /// missed zeros and unequal elements where there are any.
+  std::string summary() const;
+
+private:
+  uint64_t groupCount = 0;
+  Worst worstRatio, worstL2;
+  uint64_t nanCount = 0, zerosMissed = 0, badReferences = 0;
+  uint64_t exactCount = 0, mismatchCount = 0;
+  /// First by label of each kind of failure.
+  std::string nanGroup, zeroGroup, badReferenceGroup, mismatchGroup;
+};
+
+} // namespace tenon::reference
+
+#endif // TENON_REFERENCE_COMPARE_H

@@ -1,0 +1,31 @@
+//===- Region.h - Expected contents of a part of an operand -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_REFERENCE_REGION_H
+#define TENON_REFERENCE_REGION_H
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon::reference {
+
+/// What a reference expects in a block of one operand after the op has run.
+/// The memory of an operand that no region covers keeps its contents.
+struct Region {
+  std::string operand;                   ///< its name in the contract
+  llvm::SmallVector<int64_t, 4> offset;  ///< first index of the block
+  llvm::SmallVector<int64_t, 4> extents; ///< of the block, one per dimension
+  /// The unit over which an error is measured: "row 3 head 5".
+  std::string group;
+  /// Data that are moved and not computed: the codes must be equal.
+  bool exact = false;
+  std::vector<double> expected;        ///< row-major; unless exact
+  std::vector<uint64_t> expectedCodes; ///< row-major; when exact
+};
+
+} // namespace tenon::reference
+
+#endif // TENON_REFERENCE_REGION_H

@@ -1,0 +1,161 @@
+//===- Compare.cpp - Errors of a result against a reference -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tenon/Reference/Compare.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+namespace tenon::reference {
+
+GroupError compareGroup(llvm::ArrayRef<double> expected,
+                        llvm::ArrayRef<double> result) {
+  assert(expected.size() == result.size() && "groups of different size");
+  GroupError error;
+  double maxReference = 0, maxDifference = 0;
+  for (auto [want, found] : llvm::zip_equal(expected, result)) {
+    error.finiteReference &= std::isfinite(want);
+    error.nans += std::isnan(found);
+    maxReference = std::max(maxReference, std::fabs(want));
+    // An infinite result makes the difference infinite; NaNs are counted.
+    if (!std::isnan(found)) {
+      maxDifference = std::max(maxDifference, std::fabs(found - want));
+    }
+  }
+  if (!error.finiteReference || maxDifference == 0) {
+    return error;
+  }
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (maxReference == 0 || std::isinf(maxDifference)) {
+    error.zeroMissed = maxReference == 0;
+    error.maxRatio = error.relativeL2 = infinity;
+    return error;
+  }
+  // Scaled by the largest reference, so that squares neither overflow nor
+  // vanish.
+  double differences = 0, references = 0;
+  for (auto [want, found] : llvm::zip_equal(expected, result)) {
+    double difference = std::isnan(found) ? 0 : (found - want) / maxReference;
+    differences += difference * difference;
+    references += (want / maxReference) * (want / maxReference);
+  }
+  error.maxRatio = maxDifference / maxReference;
+  error.relativeL2 = std::sqrt(differences / references);
+  return error;
+}
+
+void ErrorAccumulator::Worst::update(double candidate,
+                                     llvm::StringRef candidateGroup) {
+  // Equal values go to the first label, so that the order of merging does not
+  // show.
+  if (candidate > value || (candidate == value && candidate > 0 &&
+                            candidateGroup < llvm::StringRef(group))) {
+    value = candidate;
+    group = candidateGroup.str();
+  }
+}
+
+/// Keeps the first label in \p kept; an empty one is none.
+static void keepFirst(std::string &kept, llvm::StringRef candidate) {
+  if (!candidate.empty() &&
+      (kept.empty() || candidate < llvm::StringRef(kept))) {
+    kept = candidate.str();
+  }
+}
+
+void ErrorAccumulator::add(const Region &region,
+                           llvm::ArrayRef<double> result) {
+  assert(!region.exact && "exact regions are compared by code");
+  GroupError error = compareGroup(region.expected, result);
+  ++groupCount;
+  worstRatio.update(error.maxRatio, region.group);
+  worstL2.update(error.relativeL2, region.group);
+  if (error.nans != 0) {
+    nanCount += error.nans;
+    keepFirst(nanGroup, region.group);
+  }
+  if (error.zeroMissed) {
+    ++zerosMissed;
+    keepFirst(zeroGroup, region.group);
+  }
+  if (!error.finiteReference) {
+    ++badReferences;
+    keepFirst(badReferenceGroup, region.group);
+  }
+}
+
+void ErrorAccumulator::addExact(const Region &region,
+                                llvm::ArrayRef<uint64_t> codes) {
+  assert(region.exact && "computed regions are compared by value");
+  ++groupCount;
+  exactCount += codes.size();
+  uint64_t unequal = 0;
+  for (auto [want, found] : llvm::zip_equal(region.expectedCodes, codes)) {
+    unequal += want != found;
+  }
+  if (unequal != 0) {
+    mismatchCount += unequal;
+    keepFirst(mismatchGroup, region.group);
+  }
+}
+
+void ErrorAccumulator::merge(const ErrorAccumulator &other) {
+  groupCount += other.groupCount;
+  worstRatio.update(other.worstRatio.value, other.worstRatio.group);
+  worstL2.update(other.worstL2.value, other.worstL2.group);
+  nanCount += other.nanCount;
+  zerosMissed += other.zerosMissed;
+  badReferences += other.badReferences;
+  exactCount += other.exactCount;
+  mismatchCount += other.mismatchCount;
+  keepFirst(nanGroup, other.nanGroup);
+  keepFirst(zeroGroup, other.zeroGroup);
+  keepFirst(badReferenceGroup, other.badReferenceGroup);
+  keepFirst(mismatchGroup, other.mismatchGroup);
+}
+
+bool ErrorAccumulator::within(double tolerance) const {
+  return nanCount == 0 && zerosMissed == 0 && badReferences == 0 &&
+         mismatchCount == 0 && worstL2.value <= tolerance &&
+         worstRatio.value <= 4 * tolerance;
+}
+
+std::string ErrorAccumulator::summary() const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  auto printWorst = [&](const char *what, const Worst &worst) {
+    out << what << llvm::format(" %.3e", worst.value);
+    if (!worst.group.empty()) {
+      out << " (" << worst.group << ")";
+    }
+  };
+  if (exactCount != 0) {
+    out << exactCount << " elements compared exactly, " << mismatchCount
+        << " differ";
+    if (mismatchCount != 0) {
+      out << " (first in " << mismatchGroup << ")";
+    }
+  } else {
+    printWorst("max error / max", worstRatio);
+    printWorst(", relative L2", worstL2);
+  }
+  if (nanCount != 0) {
+    out << ", " << nanCount << " NaN (first in " << nanGroup << ")";
+  }
+  if (zerosMissed != 0) {
+    out << ", " << zerosMissed << " groups not zero (first " << zeroGroup
+        << ")";
+  }
+  if (badReferences != 0) {
+    out << ", reference not finite in " << badReferences << " groups (first "
+        << badReferenceGroup << ")";
+  }
+  return text;
+}
+
+} // namespace tenon::reference

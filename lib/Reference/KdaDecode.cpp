@@ -1,0 +1,397 @@
+//===- KdaDecode.cpp - Semantics of tenon.kda_decode ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tenon/Reference/KdaDecode.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <cmath>
+
+namespace tenon::reference {
+
+/// Inputs of the convolution that the state holds: its width less one.
+static constexpr int64_t windowColumns = 3;
+
+static double sigmoid(double x) {
+  // Either form alone overflows on one side.
+  if (x >= 0) {
+    return 1 / (1 + std::exp(-x));
+  }
+  double e = std::exp(x);
+  return e / (1 + e);
+}
+
+static double silu(double x) { return x * sigmoid(x); }
+
+/// log(1 + e^x)
+static double softplus(double x) {
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
+}
+
+static double dot(const std::vector<double> &left,
+                  const std::vector<double> &right) {
+  double sum = 0;
+  for (size_t i = 0; i < left.size(); ++i) {
+    sum += left[i] * right[i];
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Preconditions
+//===----------------------------------------------------------------------===//
+
+/// A dimension of any size, in an expected shape.
+static constexpr int64_t anySize = -1;
+
+/// Takes the operand \p name out of \p operands into \p view, if its type is
+/// among \p types and its shape is \p shape.
+static llvm::Error take(const KdaDecode::Operands &operands,
+                        llvm::StringRef name, llvm::ArrayRef<ElementType> types,
+                        llvm::ArrayRef<int64_t> shape, TensorView &view) {
+  auto found = operands.find(name);
+  if (found == operands.end()) {
+    return llvm::createStringError("operand '" + name + "' is missing");
+  }
+  view = found->second;
+  if (!llvm::is_contained(types, view.type)) {
+    return llvm::createStringError(
+        "operand '" + name + "': type " + reference::name(types.front()) +
+        " expected, " + reference::name(view.type) + " found");
+  }
+  bool matches = view.shape.size() == shape.size();
+  for (size_t d = 0; matches && d < shape.size(); ++d) {
+    matches = shape[d] == anySize || shape[d] == view.shape[d];
+  }
+  if (!matches) {
+    std::string expected = shapeText(shape);
+    // shapeText prints the free dimensions as -1.
+    for (size_t at; (at = expected.find("-1")) != std::string::npos;) {
+      expected.replace(at, 2, "?");
+    }
+    return llvm::createStringError("operand '" + name + "': shape " + expected +
+                                   " expected, " + shapeText(view.shape) +
+                                   " found");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<KdaDecode> KdaDecode::create(const KdaDecodeParams &params,
+                                            const Operands &operands) {
+  KdaDecode op;
+  op.params = params;
+  const int64_t h = params.heads, d = params.headDim;
+  constexpr ElementType f32 = ElementType::F32, bf16 = ElementType::BF16,
+                        i32 = ElementType::I32;
+
+  struct Requirement {
+    llvm::StringRef name;
+    llvm::SmallVector<ElementType, 2> types;
+    llvm::SmallVector<int64_t, 4> shape;
+    TensorView *view;
+  };
+  llvm::Error error = take(operands, "qkv", bf16, {anySize, 3 * h * d}, op.qkv);
+  if (error) {
+    return std::move(error);
+  }
+  const int64_t n = op.rows();
+  llvm::SmallVector<int64_t, 4> convShape = {anySize, anySize, 3 * h * d};
+  if (params.convLayout == ConvLayout::DS) {
+    std::swap(convShape[1], convShape[2]);
+  }
+  llvm::SmallVector<Requirement, 12> requirements = {
+      {"raw_g", {bf16}, {n, h * d}, &op.rawG},
+      {"raw_beta", {bf16}, {n, h}, &op.rawBeta},
+      {"conv_weight", {f32}, {3 * h * d, windowColumns + 1}, &op.convWeight},
+      {"a_log", {f32}, {h}, &op.aLog},
+      {"dt_bias", {f32}, {h * d}, &op.dtBias},
+      {"state", {f32}, {anySize, h, d, d}, &op.state},
+      {"conv_state", {bf16}, convShape, &op.convState},
+      {"slot", {i32}, {n}, &op.slot}};
+  if (params.outputNorm) {
+    requirements.push_back({"out_gate", {bf16}, {n, h * d}, &op.outGate});
+    requirements.push_back({"norm_weight", {f32, bf16}, {d}, &op.normWeight});
+  }
+  if (params.hasConvStart) {
+    requirements.push_back({"conv_start", {i32}, {n}, &op.convStarts});
+  }
+  for (const Requirement &needed : requirements) {
+    if (llvm::Error error = take(operands, needed.name, needed.types,
+                                 needed.shape, *needed.view)) {
+      return std::move(error);
+    }
+  }
+
+  if (op.convState.shape[0] != op.state.shape[0]) {
+    return llvm::createStringError(
+        "operand 'conv_state': " + llvm::Twine(op.state.shape[0]) +
+        " slots expected as in 'state', " + llvm::Twine(op.convState.shape[0]) +
+        " found");
+  }
+  if (op.convColumns() < windowColumns) {
+    return llvm::createStringError(
+        "operand 'conv_state': at least " + llvm::Twine(windowColumns) +
+        " columns expected, " + llvm::Twine(op.convColumns()) + " found");
+  }
+  if (llvm::Error error = op.checkSlots()) {
+    return std::move(error);
+  }
+  if (llvm::Error error = op.checkConvStarts()) {
+    return std::move(error);
+  }
+  return op;
+}
+
+llvm::Error KdaDecode::checkSlots() const {
+  llvm::DenseMap<int64_t, int64_t> rowOfSlot;
+  for (int64_t row = 0; row < rows(); ++row) {
+    if (isNull(row)) {
+      continue;
+    }
+    int64_t value = slot.intAt(row);
+    if (value >= state.shape[0]) {
+      return llvm::createStringError(
+          "operand 'slot': slot[" + llvm::Twine(row) +
+          "]: less than S = " + llvm::Twine(state.shape[0]) + " expected, " +
+          llvm::Twine(value) + " found");
+    }
+    auto [entry, inserted] = rowOfSlot.try_emplace(value, row);
+    if (!inserted) {
+      return llvm::createStringError(
+          "operand 'slot': distinct slots expected, rows " +
+          llvm::Twine(entry->second) + " and " + llvm::Twine(row) +
+          " both have " + llvm::Twine(value));
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error KdaDecode::checkConvStarts() const {
+  for (int64_t row = 0; row < rows(); ++row) {
+    if (isNull(row)) {
+      continue;
+    }
+    int64_t start = convStart(row);
+    if (start < 0 || start + windowColumns > convColumns()) {
+      return llvm::createStringError(
+          "operand 'conv_start': conv_start[" + llvm::Twine(row) +
+          "]: between 0 and L - " + llvm::Twine(windowColumns) + " = " +
+          llvm::Twine(convColumns() - windowColumns) + " expected, " +
+          llvm::Twine(start) + " found");
+    }
+  }
+  return llvm::Error::success();
+}
+
+bool KdaDecode::isNull(int64_t row) const {
+  return slot.intAt(row) < (params.nullSlot == NullSlot::Le0 ? 1 : 0);
+}
+
+int64_t KdaDecode::convColumns() const {
+  return convState.shape[params.convLayout == ConvLayout::SD ? 1 : 2];
+}
+
+int64_t KdaDecode::convStart(int64_t row) const {
+  return params.hasConvStart ? convStarts.intAt(row) : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// The step
+//===----------------------------------------------------------------------===//
+
+/// The codes of the four inputs of the convolution, [D][4]: the window of the
+/// D channels from \p channel on and the new inputs.
+std::vector<uint64_t> KdaDecode::convWindow(int64_t row,
+                                            int64_t channel) const {
+  const int64_t d = params.headDim, s = slot.intAt(row), start = convStart(row);
+  bool channelsInner = params.convLayout == ConvLayout::SD;
+  std::vector<uint64_t> old =
+      channelsInner
+          ? convState.codes({s, start, channel}, {1, windowColumns, d})
+          : convState.codes({s, channel, start}, {1, d, windowColumns});
+  std::vector<uint64_t> fresh = qkv.codes({row, channel}, {1, d});
+  std::vector<uint64_t> window;
+  for (int64_t c = 0; c < d; ++c) {
+    for (int64_t w = 0; w < windowColumns; ++w) {
+      window.push_back(old[channelsInner ? w * d + c : c * windowColumns + w]);
+    }
+    window.push_back(fresh[c]);
+  }
+  return window;
+}
+
+/// silu of the convolution of the D channels from \p channel on.
+std::vector<double> KdaDecode::convolve(int64_t row, int64_t channel) const {
+  const int64_t d = params.headDim, width = windowColumns + 1;
+  std::vector<uint64_t> window = convWindow(row, channel);
+  std::vector<double> weight = convWeight.block({channel, 0}, {d, width});
+  std::vector<double> result;
+  for (int64_t c = 0; c < d; ++c) {
+    double sum = 0;
+    for (int64_t w = 0; w < width; ++w) {
+      sum +=
+          weight[c * width + w] * decode(convState.type, window[c * width + w]);
+    }
+    result.push_back(silu(sum));
+  }
+  return result;
+}
+
+/// e^g of the channels of the head.
+std::vector<double> KdaDecode::decays(int64_t row, int64_t head) const {
+  const int64_t d = params.headDim;
+  double a = std::exp(aLog.at(head));
+  std::vector<double> raw = rawG.block({row, head * d}, {1, d});
+  std::vector<double> bias = dtBias.block(head * d, d);
+  std::vector<double> result;
+  for (int64_t c = 0; c < d; ++c) {
+    double x = raw[c] + bias[c];
+    double g = params.gate == GateKind::Bounded
+                   ? params.lowerBound * sigmoid(a * x)
+                   : -a * softplus(x);
+    result.push_back(std::exp(g));
+  }
+  return result;
+}
+
+std::vector<double>
+KdaDecode::normalisedOutput(int64_t row, int64_t head,
+                            std::vector<double> output) const {
+  const int64_t d = params.headDim;
+  double scale =
+      1 / std::sqrt(dot(output, output) / double(d) + params.normEps);
+  std::vector<double> weight = normWeight.block(0, d);
+  std::vector<double> gate = outGate.block({row, head * d}, {1, d});
+  for (int64_t v = 0; v < d; ++v) {
+    output[v] *= scale * weight[v] * sigmoid(gate[v]);
+  }
+  return output;
+}
+
+/// \p values divided by the square root of their sum of squares and \p eps.
+static void normalise(std::vector<double> &values, double eps) {
+  double scale = 1 / std::sqrt(dot(values, values) + eps);
+  for (double &value : values) {
+    value *= scale;
+  }
+}
+
+void KdaDecode::rowHead(int64_t row, int64_t head,
+                        llvm::function_ref<void(Region &&)> emit) const {
+  const int64_t d = params.headDim, channels = params.heads * d;
+  std::string group =
+      ("row " + llvm::Twine(row) + " head " + llvm::Twine(head)).str();
+  auto emitValues = [&](llvm::StringRef operand, llvm::ArrayRef<int64_t> offset,
+                        llvm::ArrayRef<int64_t> extents,
+                        std::vector<double> values) {
+    Region region;
+    region.operand = operand.str();
+    region.offset.assign(offset.begin(), offset.end());
+    region.extents.assign(extents.begin(), extents.end());
+    region.group = group;
+    region.expected = std::move(values);
+    emit(std::move(region));
+  };
+  auto emitOut = [&](std::vector<double> values) {
+    emitValues("out", {row, head * d}, {1, d}, std::move(values));
+  };
+  if (isNull(row)) {
+    return emitOut(std::vector<double>(d, 0.0));
+  }
+
+  std::vector<double> q = convolve(row, head * d);
+  std::vector<double> k = convolve(row, channels + head * d);
+  std::vector<double> v = convolve(row, 2 * channels + head * d);
+  normalise(q, params.qkEps);
+  normalise(k, params.qkEps);
+  std::vector<double> decay = decays(row, head);
+  double beta = sigmoid(rawBeta.at({row, head}));
+  double scale = 1 / std::sqrt(double(d));
+
+  const int64_t s = slot.intAt(row);
+  std::vector<double> memory = state.block({s, head, 0, 0}, {1, 1, d, d});
+  bool keysInner = params.stateLayout == StateLayout::VK;
+  auto at = [&](int64_t value, int64_t key) -> double & {
+    return memory[keysInner ? value * d + key : key * d + value];
+  };
+  std::vector<double> output;
+  for (int64_t i = 0; i < d; ++i) {
+    double recalled = 0;
+    for (int64_t j = 0; j < d; ++j) {
+      at(i, j) *= decay[j];
+      recalled += at(i, j) * k[j];
+    }
+    double u = beta * (v[i] - recalled), sum = 0;
+    for (int64_t j = 0; j < d; ++j) {
+      at(i, j) += u * k[j];
+      sum += at(i, j) * q[j];
+    }
+    output.push_back(scale * sum);
+  }
+  emitOut(params.outputNorm ? normalisedOutput(row, head, std::move(output))
+                            : std::move(output));
+  emitValues("state", {s, head, 0, 0}, {1, 1, d, d}, std::move(memory));
+  emitConvState(row, head, emit);
+}
+
+void KdaDecode::emitConvState(int64_t row, int64_t head,
+                              llvm::function_ref<void(Region &&)> emit) const {
+  const int64_t d = params.headDim, width = windowColumns + 1;
+  const int64_t s = slot.intAt(row);
+  static constexpr const char *parts[] = {"q", "k", "v"};
+  for (int64_t part = 0; part < 3; ++part) {
+    int64_t channel = (part * params.heads + head) * d;
+    std::vector<uint64_t> window = convWindow(row, channel);
+    Region region;
+    region.operand = "conv_state";
+    region.group = ("row " + llvm::Twine(row) + " head " + llvm::Twine(head) +
+                    " " + parts[part])
+                       .str();
+    region.exact = true;
+    // The oldest input leaves the window.
+    if (params.convLayout == ConvLayout::SD) {
+      region.offset = {s, 0, channel};
+      region.extents = {1, windowColumns, d};
+      for (int64_t w = 1; w < width; ++w) {
+        for (int64_t c = 0; c < d; ++c) {
+          region.expectedCodes.push_back(window[c * width + w]);
+        }
+      }
+    } else {
+      region.offset = {s, channel, 0};
+      region.extents = {1, d, windowColumns};
+      for (int64_t c = 0; c < d; ++c) {
+        for (int64_t w = 1; w < width; ++w) {
+          region.expectedCodes.push_back(window[c * width + w]);
+        }
+      }
+    }
+    emit(std::move(region));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+std::optional<Distribution> kdaDecodeDistribution(llvm::StringRef operand) {
+  // Beta of the model saturates near 0.95, the sigmoid of 3: a quarter of the
+  // raw values is drawn from there, far into saturation.
+  Distribution beta = Distribution::normal(0, 1);
+  beta.tailProbability = 0.25;
+  beta.tailMean = 3;
+  beta.tailDeviation = 2;
+  return llvm::StringSwitch<std::optional<Distribution>>(operand)
+      .Cases({"qkv", "conv_state"}, Distribution::normal(0, 0.5))
+      .Cases({"raw_g", "out_gate"}, Distribution::normal(0, 1))
+      .Case("raw_beta", beta)
+      .Case("conv_weight", Distribution::normal(0, 0.5))
+      .Case("a_log", Distribution::uniform(-0.42, 0.18))
+      .Case("dt_bias", Distribution::uniform(-7.8, -1.4))
+      .Case("norm_weight", Distribution::normal(1, 0.1))
+      .Case("state", Distribution::normal(0, 0.1))
+      .Default(std::nullopt);
+}
+
+} // namespace tenon::reference
