@@ -22,11 +22,23 @@ uint64_t tenon::layout::packCore(const Layout &layout,
   return word;
 }
 
-void tenon::layout::dropCore(const Layout &layout,
-                             MutableArrayRef<int64_t> tuple) {
-  for (auto [dim, coord] : enumerate(tuple)) {
-    coord &= ~maskTrailingOnes<uint64_t>(layout.coreBits(dim));
+std::optional<int64_t>
+tenon::layout::registerModesOf(const Layout &layout, ArrayRef<int64_t> coords,
+                               ArrayRef<int64_t> origin) {
+  int64_t reg = 0;
+  int64_t weight = int64_t(1) << layout.bases(HwDim::Register).size();
+  for (const OuterMode &mode : layout.outerModes()) {
+    auto digitOf = [&](ArrayRef<int64_t> tuple) {
+      return mode.stride == 0 ? 0 : tuple[mode.dim] / mode.stride % mode.extent;
+    };
+    if (mode.input == HwDim::Register) {
+      reg += digitOf(coords) * weight;
+      weight *= mode.extent;
+    } else if (digitOf(coords) != digitOf(origin)) {
+      return std::nullopt;
+    }
   }
+  return reg;
 }
 
 CoreSolver::CoreSolver(const Layout &layout, ArrayRef<HwDim> unknowns)

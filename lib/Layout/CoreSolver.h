@@ -13,8 +13,12 @@ namespace tenon::layout {
 /// vector space over F2 in which the core bases live.
 uint64_t packCore(const Layout &layout, llvm::ArrayRef<int64_t> coords);
 
-/// Replaces the bits of `tuple` that belong to the core by zero.
-void dropCore(const Layout &layout, llvm::MutableArrayRef<int64_t> tuple);
+/// The digits of the register modes that `coords` asks for, as the part of a
+/// register index above the core bits. `origin` is the element at register 0 of
+/// some thread; nullopt when its wave lacks a digit that `coords` asks for.
+std::optional<int64_t> registerModesOf(const Layout &layout,
+                                       llvm::ArrayRef<int64_t> coords,
+                                       llvm::ArrayRef<int64_t> origin);
 
 /// Solves for the core bits of some hardware dimensions, the others being
 /// zero. Zero bases take part in no solution.

@@ -387,21 +387,9 @@ std::optional<int64_t> Layout::registerOf(ArrayRef<int64_t> coords,
     return std::nullopt;
   }
   SmallVector<int64_t> origin = coordinates(0, lane, wave);
-  int64_t reg = 0;
-  int64_t weight = int64_t(1) << bases(HwDim::Register).size();
-  int64_t waveIndex = wave >> bases(HwDim::Wave).size();
-  for (const OuterMode &mode : modes) {
-    int64_t digit =
-        mode.stride == 0 ? 0 : coords[mode.dim] / mode.stride % mode.extent;
-    if (mode.input == HwDim::Register) {
-      reg += digit * weight;
-      weight *= mode.extent;
-      continue;
-    }
-    if (mode.stride != 0 && digit != waveIndex % mode.extent) {
-      return std::nullopt;
-    }
-    waveIndex /= mode.extent;
+  std::optional<int64_t> modesPart = registerModesOf(*this, coords, origin);
+  if (!modesPart) {
+    return std::nullopt;
   }
   std::optional<CoreSolver::Bits> bits =
       CoreSolver(*this, HwDim::Register)
@@ -409,7 +397,7 @@ std::optional<int64_t> Layout::registerOf(ArrayRef<int64_t> coords,
   if (!bits) {
     return std::nullopt;
   }
-  return reg + bits->reg;
+  return *modesPart + bits->reg;
 }
 
 //===----------------------------------------------------------------------===//
