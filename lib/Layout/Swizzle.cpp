@@ -29,7 +29,7 @@ using RowMasks = SmallVector<int64_t, 8>;
 
 static bool hasConflict(ArrayRef<Phase> phases, ArrayRef<int64_t> rowMasks) {
   return any_of(phases, [&](const Phase &phase) {
-    SmallVector<int64_t, 64> addresses(phase.addresses);
+    SmallVector<int64_t, 64> addresses(ArrayRef<int64_t>(phase.addresses));
     for (auto [address, row] : zip_equal(addresses, phase.rows)) {
       for (auto [bit, mask] : enumerate(rowMasks)) {
         address ^= (row >> bit) & 1 ? mask : 0;
