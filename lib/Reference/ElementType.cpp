@@ -206,6 +206,17 @@ static uint64_t encodeFloat(const FloatFormat &format, double value) {
                : sign | (format.signBit() - 1);
   }
   double magnitude = std::fabs(value);
+  // Most values are normal and far from the largest: round their own bits, and
+  // change the bias of the exponent. A carry out of the mantissa raises the
+  // exponent by itself.
+  uint64_t bits = llvm::bit_cast<uint64_t>(magnitude);
+  int ownExponent = int(bits >> 52) - 1023;
+  if (ownExponent >= format.minExponent() && ownExponent < format.bias()) {
+    unsigned dropped = 52 - format.mantissaBits;
+    bits += (uint64_t(1) << (dropped - 1)) - 1 + ((bits >> dropped) & 1);
+    uint64_t rebias = uint64_t(1023 - format.bias()) << format.mantissaBits;
+    return sign | ((bits >> dropped) - rebias);
+  }
   uint64_t code = format.maxFinite() + 1;
   if (!std::isinf(value)) {
     int exponent = magnitude == 0
@@ -216,8 +227,7 @@ static uint64_t encodeFloat(const FloatFormat &format, double value) {
     double units = std::nearbyint(
         std::ldexp(magnitude, int(format.mantissaBits) - exponent));
     // The exponent field counts from 1 for normal numbers, whose leading one is
-    // part of `units`; a carry out of the mantissa raises it by itself. Far
-    // overflows are kept from wrapping around by the comparison below.
+    // part of `units`. Values beyond any code stay at the code of an overflow.
     if (exponent <= format.bias() + 1) {
       code =
           (uint64_t(exponent - format.minExponent()) << format.mantissaBits) +
@@ -263,19 +273,6 @@ uint64_t encode(ElementType type, double value) {
     return encodeInteger<int8_t>(value);
   case ElementType::E8M0:
     return encodeE8M0(value);
-  case ElementType::BF16: {
-    // Most data are normal bf16 numbers: round the double's own bits. Rounding
-    // through f32 would round twice.
-    uint64_t bits = llvm::bit_cast<uint64_t>(value);
-    constexpr int dropped = 52 - 7;
-    uint64_t exponent = (bits >> 52) & 0x7ff;
-    if (exponent > 1023 - 126 && exponent < 1023 + 127) {
-      bits += (uint64_t(1) << (dropped - 1)) - 1 + ((bits >> dropped) & 1);
-      uint64_t magnitude = (bits & ~(uint64_t(1) << 63)) >> dropped;
-      return (bits >> 63 << 15) | (magnitude - ((1023 - 127) << 7));
-    }
-    return encodeFloat(*floatFormat(type), value);
-  }
   default:
     return encodeFloat(*floatFormat(type), value);
   }

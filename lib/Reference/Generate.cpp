@@ -7,6 +7,7 @@
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -31,9 +32,10 @@ uint64_t randomKey(uint64_t seed, llvm::StringRef operand) {
   return randomBits(seed, llvm::xxh3_64bits(operand));
 }
 
-/// A number strictly between 0 and 1 from the upper 53 bits of \p bits.
+/// A number strictly between 0 and 1 from the upper 52 bits of \p bits; with 53
+/// the largest would round to 1.
 static double unitInterval(uint64_t bits) {
-  return (double(bits >> 11) + 0.5) * 0x1p-53;
+  return (double(bits >> 12) + 0.5) * 0x1p-52;
 }
 
 /// The normal deviate below which a standard normal variable lies with
@@ -64,14 +66,39 @@ static double inverseNormal(double p) {
   return q < 0 ? -magnitude : magnitude;
 }
 
+/// Quantiles of the standard normal distribution, between which deviates are
+/// interpolated linearly; the outermost intervals are computed.
+static constexpr unsigned quantileIntervals = 1024;
+
+static std::array<double, quantileIntervals + 1> makeQuantiles() {
+  std::array<double, quantileIntervals + 1> quantiles = {};
+  for (unsigned i = 1; i < quantileIntervals; ++i) {
+    quantiles[i] = inverseNormal(double(i) / quantileIntervals);
+  }
+  return quantiles;
+}
+
+/// A normal deviate for \p unit, a number strictly between 0 and 1.
+static double normalDeviate(double unit) {
+  static const std::array<double, quantileIntervals + 1> quantiles =
+      makeQuantiles();
+  double position = unit * quantileIntervals;
+  auto interval = unsigned(position);
+  if (interval == 0 || interval == quantileIntervals - 1) {
+    return inverseNormal(unit);
+  }
+  double low = quantiles[interval], high = quantiles[interval + 1];
+  return low + (position - interval) * (high - low);
+}
+
 double Distribution::sample(uint64_t key, uint64_t index) const {
   uint64_t bits = randomBits(key, index);
   double unit = unitInterval(bits);
   if (tailProbability > 0 &&
       unitInterval(randomBits(~key, index)) < tailProbability) {
-    return tailMean + tailDeviation * inverseNormal(unit);
+    return tailMean + tailDeviation * normalDeviate(unit);
   }
-  return kind == Kind::Normal ? a + b * inverseNormal(unit)
+  return kind == Kind::Normal ? a + b * normalDeviate(unit)
                               : a + (b - a) * unit;
 }
 
@@ -101,43 +128,88 @@ GeneratedSource::create(llvm::StringRef operand, Options options) {
       new GeneratedSource(key, std::move(options)));
 }
 
-uint64_t GeneratedSource::code(uint64_t element) const {
-  uint64_t row = element / options.rowStride;
-  uint64_t column = element % options.rowStride;
-  bool isData = column < options.rowElements &&
-                (!options.liveRows || options.liveRows->contains(row));
-  if (!isData || options.fill == Fill::NaN) {
-    return hasNaN(options.type)
-               ? encode(options.type, std::numeric_limits<double>::quiet_NaN())
-               : 0;
+/// Writes \p codes as elements of \p bits each to \p packed.
+static void pack(unsigned bits, llvm::ArrayRef<uint64_t> codes,
+                 llvm::MutableArrayRef<uint8_t> packed) {
+  using namespace llvm::support::endian;
+  for (auto [i, code] : llvm::enumerate(codes)) {
+    switch (bits) {
+    case 4:
+      packed[i / 2] = i % 2 == 0 ? code : packed[i / 2] | code << 4;
+      break;
+    case 8:
+      packed[i] = code;
+      break;
+    case 16:
+      write16le(&packed[i * 2], code);
+      break;
+    case 32:
+      write32le(&packed[i * 4], code);
+      break;
+    default:
+      write64le(&packed[i * 8], code);
+      break;
+    }
   }
-  if (options.fill == Fill::Zero) {
-    return 0;
+}
+
+uint64_t GeneratedSource::gapCode() const {
+  return hasNaN(options.type)
+             ? encode(options.type, std::numeric_limits<double>::quiet_NaN())
+             : 0;
+}
+
+void GeneratedSource::codes(uint64_t first,
+                            llvm::MutableArrayRef<uint64_t> codes) const {
+  uint64_t row = first / options.rowStride;
+  uint64_t column = first % options.rowStride;
+  while (!codes.empty()) {
+    // The rest of the row, or of the gap behind it.
+    bool inRow = column < options.rowElements;
+    uint64_t end = inRow ? options.rowElements : options.rowStride;
+    uint64_t count = std::min<uint64_t>(end - column, codes.size());
+    llvm::MutableArrayRef<uint64_t> run = codes.take_front(count);
+    bool isLive =
+        inRow && (!options.liveRows || options.liveRows->contains(row));
+    if (!isLive || options.fill == Fill::NaN) {
+      llvm::fill(run, gapCode());
+    } else if (options.fill == Fill::Zero) {
+      llvm::fill(run, 0);
+    } else {
+      uint64_t index = row * options.rowElements + column;
+      for (uint64_t &code : run) {
+        code = encode(options.type, options.distribution.sample(key, index++));
+      }
+    }
+    codes = codes.drop_front(count);
+    column += count;
+    if (column == options.rowStride) {
+      column = 0;
+      ++row;
+    }
   }
-  return encode(options.type, options.distribution.sample(
-                                  key, row * options.rowElements + column));
 }
 
 void GeneratedSource::read(uint64_t offset,
                            llvm::MutableArrayRef<uint8_t> bytes) const {
+  // Through buffers of whole elements: the first and the last byte that are
+  // asked for may be in the middle of one.
+  constexpr unsigned bufferElements = 256;
   unsigned bits = bitWidth(options.type);
-  if (bits < 8) {
-    for (auto [i, byte] : llvm::enumerate(bytes)) {
-      uint64_t element = (offset + i) * 2;
-      byte = code(element) | code(element + 1) << 4;
-    }
-    return;
-  }
-  unsigned size = bits / 8;
-  uint8_t *out = bytes.begin();
-  uint64_t element = offset / size;
-  unsigned skipped = offset % size;
-  while (out != bytes.end()) {
-    uint8_t buffer[8];
-    llvm::support::endian::write64le(buffer, code(element++));
-    unsigned count =
-        std::min<uint64_t>(size - skipped, uint64_t(bytes.end() - out));
-    out = std::copy_n(buffer + skipped, count, out);
+  std::array<uint64_t, bufferElements> buffer;
+  std::array<uint8_t, 8 * bufferElements> packed;
+  uint64_t element = offset * 8 / bits;
+  uint64_t skipped = offset - element * bits / 8;
+  while (!bytes.empty()) {
+    uint64_t wanted = ((skipped + bytes.size()) * 8 + bits - 1) / bits;
+    auto count = unsigned(std::min<uint64_t>(wanted, bufferElements));
+    codes(element, llvm::MutableArrayRef<uint64_t>(buffer).take_front(count));
+    pack(bits, llvm::ArrayRef<uint64_t>(buffer).take_front(count), packed);
+    uint64_t size =
+        std::min<uint64_t>(uint64_t(count) * bits / 8 - skipped, bytes.size());
+    std::copy_n(packed.begin() + skipped, size, bytes.begin());
+    bytes = bytes.drop_front(size);
+    element += count;
     skipped = 0;
   }
 }

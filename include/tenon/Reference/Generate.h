@@ -65,11 +65,11 @@ public:
     uint64_t seed = 0;
     ElementType type = ElementType::F32;
     Fill fill = Fill::Random;
-    Distribution distribution;
+    Distribution distribution = {};
     uint64_t rowElements = 1; ///< at least 1
     uint64_t rowStride = 1;   ///< at least rowElements
     /// The rows that hold data; all when absent.
-    std::optional<llvm::DenseSet<uint64_t>> liveRows;
+    std::optional<llvm::DenseSet<uint64_t>> liveRows = std::nullopt;
   };
 
   /// Errors: a NaN fill of a type without NaN, a random fill of integers, a
@@ -86,7 +86,9 @@ private:
   GeneratedSource(uint64_t key, Options options)
       : key(key), options(std::move(options)) {}
 
-  uint64_t code(uint64_t element) const;
+  uint64_t gapCode() const;
+  /// The codes of the elements from \p first on.
+  void codes(uint64_t first, llvm::MutableArrayRef<uint64_t> codes) const;
 
   uint64_t key;
   Options options;
