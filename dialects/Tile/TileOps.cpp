@@ -210,35 +210,68 @@ LogicalResult BroadcastOp::verify() {
   return verifySlice(*this, source, result, getDims(), getRepeatedDims());
 }
 
+/// The dimensions of a tile of rank \p rank without \p dim.
+static SmallVector<int64_t> allBut(int64_t dim, int64_t rank) {
+  SmallVector<int64_t> kept;
+  for (int64_t other = 0; other < rank; ++other) {
+    if (other != dim) {
+      kept.push_back(other);
+    }
+  }
+  return kept;
+}
+
+/// Checks that dimension \p dim of \p type exists and that a placed tile holds
+/// it in registers alone.
+static LogicalResult verifyInRegisters(Operation *op, RankedTensorType type,
+                                       int64_t dim) {
+  if (dim < 0 || dim >= type.getRank()) {
+    return op->emitOpError("dim must be below the rank ")
+           << type.getRank() << ", found " << dim;
+  }
+  LayoutAttr layout = getLayout(type);
+  if (layout && (!layout.getLayout().isSeparable(static_cast<unsigned>(dim)) ||
+                 !layout.getLayout().laneBitsAlong(dim).empty() ||
+                 !layout.getLayout().waveBitsAlong(dim).empty() ||
+                 layout.getLayout().hasWaveModesAlong(dim))) {
+    return op->emitOpError("dimension ")
+           << dim << " must lie in registers, found the layout " << layout;
+  }
+  return success();
+}
+
 LogicalResult ExtractOp::verify() {
   auto source = cast<RankedTensorType>(getSource().getType());
   int64_t dim = getDim();
-  if (dim < 0 || dim >= source.getRank()) {
-    return emitOpError("dim must be below the rank ")
-           << source.getRank() << ", found " << dim;
+  if (failed(verifyInRegisters(*this, source, dim))) {
+    return failure();
   }
   int64_t index = getIndex();
   if (index < 0 || index >= source.getDimSize(dim)) {
     return emitOpError("index must be below the extent ")
            << source.getDimSize(dim) << ", found " << index;
   }
-  SmallVector<int64_t> kept;
-  for (int64_t other = 0; other < source.getRank(); ++other) {
-    if (other != dim) {
-      kept.push_back(other);
-    }
-  }
-  unsigned removed = dim;
-  if (failed(verifySlice(*this, cast<RankedTensorType>(getType()), source, kept,
-                         removed))) {
+  return verifySlice(*this, cast<RankedTensorType>(getType()), source,
+                     allBut(dim, source.getRank()), static_cast<unsigned>(dim));
+}
+
+LogicalResult StackOp::verify() {
+  auto result = cast<RankedTensorType>(getType());
+  int64_t dim = getDim();
+  if (failed(verifyInRegisters(*this, result, dim))) {
     return failure();
   }
-  LayoutAttr layout = getLayout(source);
-  if (layout && (!layout.getLayout().laneBitsAlong(dim).empty() ||
-                 !layout.getLayout().waveBitsAlong(dim).empty() ||
-                 layout.getLayout().hasWaveModesAlong(dim))) {
-    return emitOpError("dimension ")
-           << dim << " must lie in registers, found the layout " << layout;
+  if (static_cast<int64_t>(getSources().size()) != result.getDimSize(dim)) {
+    return emitOpError("has ")
+           << getSources().size() << " operands, the extent of dimension "
+           << dim << " is " << result.getDimSize(dim);
+  }
+  for (Value source : getSources()) {
+    if (failed(verifySlice(*this, cast<RankedTensorType>(source.getType()),
+                           result, allBut(dim, result.getRank()),
+                           static_cast<unsigned>(dim)))) {
+      return failure();
+    }
   }
   return success();
 }

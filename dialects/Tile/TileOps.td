@@ -203,6 +203,20 @@ def Tile_ExtractOp : Tile_Op<"extract", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_StackOp : Tile_Op<"stack", [Pure]> {
+  let summary = "Tiles side by side along a new dimension";
+  let description = [{
+    The inverse of `tile.extract`: slice `i` along dimension `dim` of the result
+    is operand `i`. The new dimension lies in registers.
+  }];
+  let arguments = (ins Variadic<Tile_Tensor>:$sources, I64Attr:$dim);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $sources `dim` $dim attr-dict `:` type($sources) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "Combines the elements of a tile along some dimensions";
   let description = [{

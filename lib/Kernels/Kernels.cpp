@@ -1,0 +1,35 @@
+//===- Kernels.cpp - dispatch from ops to kernel families -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tenon/Kernels/Kernels.h"
+
+#include "KDA/Decode.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tenon;
+
+FailureOr<SmallVector<DictionaryAttr>>
+kernels::rankSchedules(spec::SpecOpInterface op,
+                       const target::TargetInfo &target) {
+  return llvm::TypeSwitch<Operation *, FailureOr<SmallVector<DictionaryAttr>>>(
+             op)
+      .Case<spec::KdaDecodeOp>(
+          [&](auto decode) { return kda::rankDecodeSchedules(decode, target); })
+      .Default([](Operation *other) {
+        return other->emitOpError("has no kernel family");
+      });
+}
+
+LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
+                                   DictionaryAttr schedule, StringRef name,
+                                   OpBuilder &builder) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<spec::KdaDecodeOp>([&](auto decode) {
+        return kda::lowerDecode(decode, schedule, name, builder);
+      })
+      .Default([](Operation *other) {
+        return other->emitOpError("has no kernel family");
+      });
+}

@@ -1,0 +1,58 @@
+//===- PlanBuilder.h - writing launch plans ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_KERNELS_PLANBUILDER_H
+#define TENON_LIB_KERNELS_PLANBUILDER_H
+
+#include "dialects/Tenon/Tenon.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace tenon::kernels {
+
+/// Writes one `tenon.plan`. The constructor creates it with the operands of the
+/// contracts and with what the contracts require of addresses and strides.
+class PlanBuilder {
+public:
+  PlanBuilder(mlir::OpBuilder &builder, mlir::Location loc,
+              llvm::StringRef name,
+              llvm::ArrayRef<spec::OperandContract> contracts);
+
+  /// \name Expressions (`index`)
+  /// @{
+  mlir::Value constant(int64_t value);
+  mlir::Value size(llvm::StringRef operand, unsigned dim);
+  /// The stride of dimension 0 in bytes.
+  mlir::Value strideBytes(llvm::StringRef operand);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  /// @}
+
+  /// Requires a comparison to hold.
+  void require(mlir::arith::CmpIPredicate predicate, mlir::Value lhs,
+               mlir::Value rhs, llvm::StringRef message);
+
+  /// \name Arguments of the next launch, in the order of the kernel
+  /// @{
+  void pointer(llvm::StringRef operand);
+  void scalar32(mlir::Value value);
+  /// @}
+
+  /// Launches \p kernel with the arguments collected so far.
+  void launch(llvm::StringRef kernel, mlir::Value x, mlir::Value y,
+              mlir::Value z, int64_t workgroupSize);
+
+private:
+  void requireContract(const spec::OperandContract &contract);
+  mlir::Value stride(llvm::StringRef operand, unsigned dim);
+  const spec::OperandContract &contract(llvm::StringRef operand) const;
+
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  llvm::SmallVector<spec::OperandContract> contracts;
+  llvm::SmallVector<mlir::Attribute> args;
+  llvm::SmallVector<mlir::Value> values;
+};
+
+} // namespace tenon::kernels
+
+#endif // TENON_LIB_KERNELS_PLANBUILDER_H

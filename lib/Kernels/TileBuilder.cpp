@@ -1,0 +1,217 @@
+//===- TileBuilder.cpp - writing tile programs ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "TileBuilder.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+
+static constexpr double log2e = 1.4426950408889634;
+static constexpr double ln2 = 0.6931471805599453;
+
+static arith::FastMathFlagsAttr flags(OpBuilder &b, arith::FastMathFlags value) {
+  return arith::FastMathFlagsAttr::get(b.getContext(), value);
+}
+
+static RankedTensorType tileOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Uniform scalars
+//===----------------------------------------------------------------------===//
+
+Value TileBuilder::i32(int64_t value) {
+  return create<arith::ConstantIntOp>(value, 32);
+}
+
+Value TileBuilder::i64(int64_t value) {
+  return create<arith::ConstantIntOp>(value, 64);
+}
+
+Value TileBuilder::f32(double value) {
+  return create<arith::ConstantOp>(b.getF32FloatAttr(value));
+}
+
+Value TileBuilder::workgroupId(unsigned dim) {
+  return create<tile::WorkgroupIdOp>(b.getI32Type(), dim);
+}
+
+Value TileBuilder::wideMul(Value a, Value c) {
+  return create<arith::MulIOp>(create<arith::ExtUIOp>(b.getI64Type(), a),
+                               create<arith::ExtUIOp>(b.getI64Type(), c));
+}
+
+Value TileBuilder::add(Value a, Value c) { return create<arith::AddIOp>(a, c); }
+
+Value TileBuilder::mul(Value a, Value c) { return create<arith::MulIOp>(a, c); }
+
+Value TileBuilder::select(Value condition, Value a, Value c) {
+  return create<arith::SelectOp>(condition, a, c);
+}
+
+//===----------------------------------------------------------------------===//
+// Device memory
+//===----------------------------------------------------------------------===//
+
+Value TileBuilder::advance(Value pointer, Value bytes) {
+  return create<tile::AdvanceOp>(pointer.getType(), pointer, bytes);
+}
+
+Value TileBuilder::advance(Value pointer, int64_t bytes) {
+  return bytes == 0 ? pointer : advance(pointer, i64(bytes));
+}
+
+Value TileBuilder::view(Value pointer, ArrayRef<OpFoldResult> strides,
+                        Value bytes) {
+  return create<tile::ViewOp>(pointer, strides, bytes);
+}
+
+Value TileBuilder::load(Value view, ArrayRef<Value> offsets,
+                        ArrayRef<int64_t> shape, tile::LayoutAttr layout,
+                        bool nontemporal) {
+  auto type = RankedTensorType::get(
+      shape, cast<tile::ViewType>(view.getType()).getElementType(), layout);
+  return create<tile::LoadOp>(type, view, offsets, nontemporal);
+}
+
+void TileBuilder::store(Value value, Value view, ArrayRef<Value> offsets,
+                        bool nontemporal) {
+  create<tile::StoreOp>(value, view, offsets, nontemporal);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+Value TileBuilder::extend(Value value) {
+  RankedTensorType type = tileOf(value);
+  if (type.getElementType().isF32()) {
+    return value;
+  }
+  return create<arith::ExtFOp>(
+      RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()),
+      value);
+}
+
+Value TileBuilder::extract(Value source, int64_t dim, int64_t index) {
+  RankedTensorType type = tileOf(source);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + dim);
+  return create<tile::ExtractOp>(
+      RankedTensorType::get(shape, type.getElementType()), source, dim, index);
+}
+
+Value TileBuilder::stack(ArrayRef<Value> tiles, int64_t dim) {
+  RankedTensorType type = tileOf(tiles.front());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + dim, tiles.size());
+  return create<tile::StackOp>(
+      RankedTensorType::get(shape, type.getElementType()), tiles, dim);
+}
+
+Value TileBuilder::splat(Value scalar, Value like) {
+  if (isa<RankedTensorType>(scalar.getType())) {
+    return broadcast(scalar, {}, like);
+  }
+  RankedTensorType type = tileOf(like);
+  return create<tile::SplatOp>(RankedTensorType::get(type.getShape(),
+                                                     scalar.getType(),
+                                                     type.getEncoding()),
+                               scalar);
+}
+
+Value TileBuilder::broadcast(Value source, ArrayRef<int64_t> dims, Value like) {
+  RankedTensorType type = tileOf(like);
+  return create<tile::BroadcastOp>(
+      RankedTensorType::get(type.getShape(), tileOf(source).getElementType(),
+                            type.getEncoding()),
+      source, dims);
+}
+
+/// The type that a reduction of \p type over \p dims leaves.
+static RankedTensorType reducedType(RankedTensorType type,
+                                    ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (!llvm::is_contained(dims, dim)) {
+      shape.push_back(type.getDimSize(dim));
+    }
+  }
+  tile::LayoutAttr layout = tile::getLayout(type);
+  if (layout) {
+    SmallVector<unsigned> removed(dims.begin(), dims.end());
+    layout = tile::LayoutAttr::get(type.getContext(),
+                                   layout.getLayout().slice(removed));
+  }
+  return RankedTensorType::get(shape, type.getElementType(), layout);
+}
+
+Value TileBuilder::dot(Value a, Value c, ArrayRef<int64_t> dims) {
+  return create<tile::DotOp>(reducedType(tileOf(a), dims), a, c, dims);
+}
+
+Value TileBuilder::convertLayout(Value source, tile::LayoutAttr layout) {
+  return create<tile::ConvertLayoutOp>(tile::withLayout(tileOf(source), layout),
+                                       source);
+}
+
+//===----------------------------------------------------------------------===//
+// Element-wise functions
+//===----------------------------------------------------------------------===//
+
+Value TileBuilder::constant(double value, Value like) {
+  FloatAttr attr = b.getF32FloatAttr(value);
+  if (auto type = dyn_cast<RankedTensorType>(like.getType())) {
+    return create<arith::ConstantOp>(DenseElementsAttr::get(
+        RankedTensorType::get(type.getShape(), b.getF32Type(),
+                              type.getEncoding()),
+        attr.getValue()));
+  }
+  return create<arith::ConstantOp>(attr);
+}
+
+Value TileBuilder::addf(Value a, Value c) { return create<arith::AddFOp>(a, c); }
+Value TileBuilder::subf(Value a, Value c) { return create<arith::SubFOp>(a, c); }
+Value TileBuilder::mulf(Value a, Value c) { return create<arith::MulFOp>(a, c); }
+
+Value TileBuilder::mulf(Value a, double factor) {
+  return mulf(a, constant(factor, a));
+}
+
+Value TileBuilder::fma(Value a, Value c, Value d) {
+  return create<math::FmaOp>(a, c, d);
+}
+
+Value TileBuilder::exp2(Value x) {
+  return create<math::Exp2Op>(x, flags(b, arith::FastMathFlags::afn));
+}
+
+Value TileBuilder::log2(Value x) {
+  return create<math::Log2Op>(x, flags(b, arith::FastMathFlags::afn));
+}
+
+Value TileBuilder::rcp(Value x) {
+  return create<arith::DivFOp>(constant(1.0, x), x,
+                               flags(b, arith::FastMathFlags::arcp));
+}
+
+Value TileBuilder::rsqrt(Value x) {
+  return create<math::RsqrtOp>(x, flags(b, arith::FastMathFlags::afn));
+}
+
+Value TileBuilder::exp(Value x) { return exp2(mulf(x, log2e)); }
+
+Value TileBuilder::sigmoid(Value x) {
+  Value e = exp2(mulf(x, -log2e));
+  return rcp(addf(e, constant(1.0, x)));
+}
+
+Value TileBuilder::softplus(Value x) {
+  Value e = exp2(mulf(x, log2e));
+  Value soft = mulf(log2(addf(e, constant(1.0, x))), ln2);
+  Value large = create<arith::CmpFOp>(arith::CmpFPredicate::OGT, x,
+                                      constant(20.0, x));
+  return create<arith::SelectOp>(large, x, soft);
+}

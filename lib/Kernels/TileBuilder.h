@@ -1,0 +1,103 @@
+//===- TileBuilder.h - writing tile programs --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What every kernel family says often: uniform arithmetic, addresses, and the
+// element-wise functions of the models in the forms that the chip computes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_KERNELS_TILEBUILDER_H
+#define TENON_LIB_KERNELS_TILEBUILDER_H
+
+#include "dialects/Tile/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace tenon::kernels {
+
+class TileBuilder {
+public:
+  TileBuilder(mlir::OpBuilder &builder, mlir::Location loc)
+      : b(builder), loc(loc) {}
+
+  template <typename Op, typename... Args> Op create(Args &&...args) {
+    return Op::create(b, loc, std::forward<Args>(args)...);
+  }
+
+  /// \name Uniform scalars
+  /// @{
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  mlir::Value f32(double value);
+  mlir::Value workgroupId(unsigned dim);
+  /// `a * b` of two unsigned 32-bit scalars in 64 bits.
+  mlir::Value wideMul(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  /// @}
+
+  /// \name Device memory
+  /// @{
+  /// \p pointer advanced by a uniform i64 number of bytes.
+  mlir::Value advance(mlir::Value pointer, mlir::Value bytes);
+  mlir::Value advance(mlir::Value pointer, int64_t bytes);
+  mlir::Value view(mlir::Value pointer,
+                   llvm::ArrayRef<mlir::OpFoldResult> strides, mlir::Value bytes);
+  /// A tile read at constant or uniform offsets, elements as in memory.
+  mlir::Value load(mlir::Value view, llvm::ArrayRef<mlir::Value> offsets,
+                   llvm::ArrayRef<int64_t> shape, tile::LayoutAttr layout = {},
+                   bool nontemporal = false);
+  void store(mlir::Value value, mlir::Value view,
+             llvm::ArrayRef<mlir::Value> offsets, bool nontemporal = false);
+  /// @}
+
+  /// \name Tiles
+  /// @{
+  /// \p value, a tile of a 16-bit float, as FP32 (exact).
+  mlir::Value extend(mlir::Value value);
+  mlir::Value extract(mlir::Value tile, int64_t dim, int64_t index);
+  mlir::Value stack(llvm::ArrayRef<mlir::Value> tiles, int64_t dim);
+  /// A tile of the type of \p like whose elements equal \p scalar, a uniform
+  /// scalar or a tile of rank 0.
+  mlir::Value splat(mlir::Value scalar, mlir::Value like);
+  mlir::Value broadcast(mlir::Value source, llvm::ArrayRef<int64_t> dims,
+                        mlir::Value like);
+  mlir::Value dot(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> dims);
+  mlir::Value convertLayout(mlir::Value source, tile::LayoutAttr layout);
+  /// @}
+
+  /// \name Element-wise functions of FP32 tiles or scalars
+  ///
+  /// exp2, log2, rcp and rsqrt are the chip's own instructions: one unit in the
+  /// last place, denormal results flushed to zero.
+  /// @{
+  mlir::Value constant(double value, mlir::Value like);
+  mlir::Value addf(mlir::Value a, mlir::Value b);
+  mlir::Value subf(mlir::Value a, mlir::Value b);
+  mlir::Value mulf(mlir::Value a, mlir::Value b);
+  mlir::Value mulf(mlir::Value a, double b);
+  mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value exp2(mlir::Value x);
+  mlir::Value log2(mlir::Value x);
+  mlir::Value rcp(mlir::Value x);
+  mlir::Value rsqrt(mlir::Value x);
+  /// e^x as exp2(x * log2 e).
+  mlir::Value exp(mlir::Value x);
+  /// 1 / (1 + e^-x).
+  mlir::Value sigmoid(mlir::Value x);
+  /// ln(1 + e^x), and x above 20 (where they agree in FP32).
+  mlir::Value softplus(mlir::Value x);
+  /// @}
+
+  mlir::OpBuilder &builder() { return b; }
+
+private:
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+
+} // namespace tenon::kernels
+
+#endif // TENON_LIB_KERNELS_TILEBUILDER_H

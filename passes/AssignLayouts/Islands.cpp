@@ -1,0 +1,278 @@
+//===- Islands.cpp - tiles that take one layout together --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/AssignLayouts/Islands.h"
+#include "passes/AssignLayouts/Relations.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::assign;
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+std::vector<Seed> Island::demands() const {
+  std::vector<Seed> seeds;
+  auto want = [&](Value value, layout::Layout layout) {
+    bool known = llvm::any_of(seeds, [&](const Seed &seed) {
+      return seed.value == value && seed.layout == layout;
+    });
+    if (!known) {
+      seeds.push_back({value, std::move(layout)});
+    }
+  };
+  for (Value value : values) {
+    for (Operation *user : value.getUsers()) {
+      if (auto wanted = wantedBy(user, value)) {
+        want(value, std::move(*wanted));
+      }
+    }
+  }
+  return seeds;
+}
+
+std::vector<Seed> Island::spreads() const {
+  // The tile of the highest rank determines those that are slices of it.
+  Value largest = *llvm::max_element(values, [](Value left, Value right) {
+    auto a = cast<RankedTensorType>(left.getType());
+    auto b = cast<RankedTensorType>(right.getType());
+    return std::pair(a.getNumElements(), a.getRank()) <
+           std::pair(b.getNumElements(), b.getRank());
+  });
+  SmallVector<Value> starts{largest};
+  for (Value value : values) {
+    if (cast<RankedTensorType>(value.getType()).getRank() == 1) {
+      starts.push_back(value);
+      break;
+    }
+  }
+  std::vector<Seed> seeds;
+  for (Value start : starts) {
+    auto type = cast<RankedTensorType>(start.getType());
+    for (int64_t run : {1, 2, 4, 8}) {
+      auto layout = type.getRank() == 1
+                        ? layout::Layout::distribute1D(type.getDimSize(0), 64,
+                                                       waves, run)
+                        : spreadRows(type.getShape(), waves, run);
+      if (layout) {
+        seeds.push_back({start, std::move(*layout)});
+      } else {
+        llvm::consumeError(layout.takeError());
+      }
+    }
+  }
+  return seeds;
+}
+
+std::optional<Placement> Island::derive(const Seed &seed) const {
+  Placement placement;
+  SmallVector<Value> work;
+  bool sound = true;
+  auto assign = [&](Value value, layout::Layout layout) {
+    if (!llvm::is_contained(values, value)) {
+      return;
+    }
+    auto [entry, inserted] = placement.try_emplace(value, layout);
+    if (inserted) {
+      work.push_back(value);
+    } else if (!(entry->second == layout)) {
+      sound = false;
+    }
+  };
+  assign(seed.value, seed.layout);
+  while (!work.empty() && sound) {
+    Value value = work.pop_back_val();
+    // A copy: `assign` may move the placement's storage.
+    layout::Layout layout = placement.find(value)->second;
+    if (Operation *op = value.getDefiningOp()) {
+      relate(op, value, layout, assign);
+    }
+    for (Operation *user : value.getUsers()) {
+      relate(user, value, layout, assign);
+    }
+  }
+  if (!sound || placement.size() != values.size()) {
+    return std::nullopt;
+  }
+  return placement;
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+/// Instructions of one wave for an element-wise operation on \p registers.
+static double elementwiseCost(Operation *op, int64_t registers) {
+  bool packs = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(op);
+  if (packs && registers % 2 == 0) {
+    return registers / 2;
+  }
+  // Transcendentals issue at a quarter of the rate.
+  bool slow = isa<math::Exp2Op, math::Log2Op, math::RsqrtOp, arith::DivFOp>(op);
+  return slow ? 4.0 * registers : registers;
+}
+
+/// Instructions of one wave that access memory or LDS for a tile.
+static double accessCost(const layout::Layout &layout, RankedTensorType type) {
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  for (int64_t dim = type.getRank() - 2; dim >= 0; --dim) {
+    strides[dim] = strides[dim + 1] * type.getDimSize(dim + 1);
+  }
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  unsigned width = layout.vectorWidth(strides, bits, 128);
+  // Addresses and waits make an access dearer than arithmetic.
+  return 2.0 * layout.numRegisters() / width;
+}
+
+double Island::cost(const Placement &placement) const {
+  // What an exchange costs besides its accesses: the guard of the store where
+  // the layout replicates, the wait and the barrier.
+  static constexpr double exchangeOverhead = 8.0;
+  double total = 0.0;
+  for (const auto &[value, layout] : placement) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Operation *op = value.getDefiningOp();
+    if (op && isElementwise(op)) {
+      total += elementwiseCost(op, layout.numRegisters());
+    } else if (isa_and_nonnull<tile::LoadOp, tile::LdsLoadOp>(op)) {
+      total += accessCost(layout, type);
+    }
+    std::vector<layout::Layout> served;
+    for (Operation *user : value.getUsers()) {
+      if (isa<tile::StoreOp, tile::LdsStoreOp>(user)) {
+        total += accessCost(layout, type);
+      }
+      std::optional<layout::Layout> wanted = wantedBy(user, value);
+      if (!wanted || assign::staysInThread(layout, *wanted) ||
+          llvm::is_contained(served, *wanted)) {
+        continue;
+      }
+      total += exchangeOverhead + accessCost(layout, type) +
+               accessCost(*wanted, type);
+      served.push_back(*wanted);
+    }
+  }
+  return total;
+}
+
+FailureOr<Placement> Island::choose() const {
+  std::optional<Placement> best;
+  double bestCost = 0.0;
+  std::vector<Seed> seeds = spreads();
+  for (Seed demand : demands()) {
+    seeds.push_back(std::move(demand));
+  }
+  for (const Seed &seed : seeds) {
+    std::optional<Placement> placement = derive(seed);
+    if (!placement) {
+      continue;
+    }
+    double placementCost = cost(*placement);
+    if (!best || placementCost < bestCost) {
+      best = std::move(placement);
+      bestCost = placementCost;
+    }
+  }
+  if (!best) {
+    return emitError(values.front().getLoc(),
+                     "no layout fits this tile and those tied to it");
+  }
+  return std::move(*best);
+}
+
+//===----------------------------------------------------------------------===//
+// Islands of a kernel
+//===----------------------------------------------------------------------===//
+
+/// Gives constants and splats, which any layout suits, one user each, so that
+/// they do not tie unrelated tiles together.
+static void separateConstants(tile::KernelOp kernel) {
+  SmallVector<Operation *> sources;
+  kernel.walk([&](Operation *op) {
+    if (isRematerialisable(op)) {
+      sources.push_back(op);
+    }
+  });
+  for (Operation *op : sources) {
+    OpBuilder builder(op);
+    SmallVector<OpOperand *> uses(llvm::make_pointer_range(op->getUses()));
+    for (OpOperand *use : llvm::drop_begin(uses)) {
+      builder.setInsertionPoint(use->getOwner());
+      use->set(builder.clone(*op)->getResult(0));
+    }
+  }
+}
+
+static void setLayout(Value value, const layout::Layout &layout) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto placed = tile::withLayout(
+      type, tile::LayoutAttr::get(value.getContext(), layout));
+  value.setType(placed);
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
+    constant.setValueAttr(
+        cast<DenseElementsAttr>(constant.getValue()).reshape(placed));
+  }
+}
+
+/// Whether \p value is a tile without a layout.
+static bool isUnplaced(Value value) {
+  return isa<RankedTensorType>(value.getType()) &&
+         !tile::getLayout(value.getType());
+}
+
+LogicalResult tenon::assign::placeIslands(tile::KernelOp kernel) {
+  separateConstants(kernel);
+  unsigned waves = kernel.getWaves();
+  layout::Layout scalar = scalarLayout(waves);
+
+  llvm::EquivalenceClasses<void *> classes;
+  SmallVector<Value> unplaced;
+  kernel.walk([&](Operation *op) {
+    for (Value result : op->getResults()) {
+      if (!isUnplaced(result)) {
+        continue;
+      }
+      if (cast<RankedTensorType>(result.getType()).getRank() == 0) {
+        setLayout(result, scalar);
+        continue;
+      }
+      unplaced.push_back(result);
+      classes.insert(result.getAsOpaquePointer());
+    }
+  });
+  for (Value value : unplaced) {
+    for (Value other : tiedTo(value)) {
+      if (isUnplaced(other)) {
+        classes.unionSets(value.getAsOpaquePointer(),
+                          other.getAsOpaquePointer());
+      }
+    }
+  }
+  llvm::MapVector<void *, Island> islands;
+  for (Value value : unplaced) {
+    void *leader = classes.getLeaderValue(value.getAsOpaquePointer());
+    islands.try_emplace(leader, waves).first->second.add(value);
+  }
+  // Wanted layouts are read from the types, so all islands choose before any
+  // type changes.
+  std::vector<Placement> placements;
+  for (auto &[leader, island] : islands) {
+    FailureOr<Placement> placement = island.choose();
+    if (failed(placement)) {
+      return failure();
+    }
+    placements.push_back(std::move(*placement));
+  }
+  for (const Placement &placement : placements) {
+    for (const auto &[value, layout] : placement) {
+      setLayout(value, layout);
+    }
+  }
+  return insertConversions(kernel);
+}

@@ -1,0 +1,217 @@
+//===- Relations.cpp - how operations tie layouts together ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/AssignLayouts/Relations.h"
+
+#include "tenon/Layout/Conversion.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::assign;
+using layout::Basis;
+using layout::HwDim;
+
+bool assign::isElementwise(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 &&
+         isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+bool assign::isRematerialisable(Operation *op) {
+  return isa<arith::ConstantOp, tile::SplatOp>(op) &&
+         isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+layout::Layout assign::scalarLayout(unsigned waves) {
+  SmallVector<Basis> lanes(6, Basis{});
+  SmallVector<Basis> waveBits(llvm::Log2_32(waves), Basis{});
+  return llvm::cantFail(layout::Layout::create({}, {}, lanes, waveBits, {}));
+}
+
+llvm::Expected<layout::Layout> assign::spreadRows(ArrayRef<int64_t> shape,
+                                                  unsigned waves, int64_t run) {
+  unsigned rank = shape.size();
+  SmallVector<unsigned> order;
+  for (unsigned dim = rank; dim > 0; --dim) {
+    order.push_back(dim - 1);
+  }
+  SmallVector<int64_t> perThread(rank, 1);
+  SmallVector<int64_t> lanes(rank, 1);
+  SmallVector<int64_t> waveCounts(rank, 1);
+  perThread[rank - 1] = std::gcd(run, shape[rank - 1]);
+  // Lanes, then waves, from the fastest dimension on, as far as they divide it.
+  int64_t lanesLeft = 64;
+  int64_t wavesLeft = waves;
+  for (unsigned dim : order) {
+    int64_t rest = shape[dim] / perThread[dim];
+    lanes[dim] = std::gcd(rest, lanesLeft);
+    lanesLeft /= lanes[dim];
+    waveCounts[dim] = std::gcd(rest / lanes[dim], wavesLeft);
+    wavesLeft /= waveCounts[dim];
+  }
+  return layout::Layout::blocked(shape, order, perThread, lanes, waveCounts);
+}
+
+/// \p layout with a new dimension \p dim of extent \p extent in registers: in
+/// the lowest register bits when the extent is a power of two (so that memory
+/// that is contiguous along it is read in one access), else as a digit.
+static std::optional<layout::Layout> withRegisterDim(const layout::Layout &layout,
+                                                     unsigned dim,
+                                                     int64_t extent) {
+  SmallVector<int64_t> shape(layout.shape());
+  shape.insert(shape.begin() + dim, extent);
+  auto widen = [&](HwDim input) {
+    SmallVector<Basis> bases(layout.bases(input));
+    for (Basis &basis : bases) {
+      basis.insert(basis.begin() + dim, 0);
+    }
+    return bases;
+  };
+  SmallVector<Basis> registers;
+  SmallVector<layout::OuterMode> modes;
+  if (llvm::isPowerOf2_64(extent)) {
+    for (int64_t bit = 1; bit < extent; bit *= 2) {
+      Basis basis(shape.size(), 0);
+      basis[dim] = bit;
+      registers.push_back(basis);
+    }
+  } else {
+    modes.push_back({HwDim::Register, extent, dim, 1});
+  }
+  registers.append(widen(HwDim::Register));
+  for (layout::OuterMode mode : layout.outerModes()) {
+    mode.dim += mode.dim >= dim;
+    modes.push_back(mode);
+  }
+  auto result = layout::Layout::create(shape, registers, widen(HwDim::Lane),
+                                       widen(HwDim::Wave), modes);
+  if (!result) {
+    llvm::consumeError(result.takeError());
+    return std::nullopt;
+  }
+  return std::move(*result);
+}
+
+std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
+  if (auto convert = dyn_cast<tile::ConvertLayoutOp>(user)) {
+    tile::LayoutAttr layout = tile::getLayout(convert.getType());
+    return layout ? std::optional(layout.getLayout()) : std::nullopt;
+  }
+  if (auto broadcast = dyn_cast<tile::BroadcastOp>(user)) {
+    tile::LayoutAttr layout = tile::getLayout(broadcast.getType());
+    return layout ? std::optional(layout.getLayout().slice(
+                        broadcast.getRepeatedDims()))
+                  : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void assign::relate(Operation *op, Value value, const layout::Layout &layout,
+                    function_ref<void(Value, layout::Layout)> assign) {
+  auto assignTile = [&](Value other, const layout::Layout &otherLayout) {
+    if (isa<RankedTensorType>(other.getType()) && other != value) {
+      assign(other, otherLayout);
+    }
+  };
+  /// `whole` without dimension `dim` is each of `slices`.
+  auto relateSlices = [&](Value whole, ValueRange slices, unsigned dim) {
+    if (value == whole) {
+      if (layout.isSeparable(dim)) {
+        for (Value slice : slices) {
+          assignTile(slice, layout.slice(dim));
+        }
+      }
+      return;
+    }
+    auto type = cast<RankedTensorType>(whole.getType());
+    if (auto wide = withRegisterDim(layout, dim, type.getDimSize(dim))) {
+      assignTile(whole, *wide);
+      for (Value slice : slices) {
+        assignTile(slice, layout);
+      }
+    }
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<tile::ExtractOp>([&](auto extract) {
+        relateSlices(extract.getSource(), extract.getResult(), extract.getDim());
+      })
+      .Case<tile::StackOp>([&](auto stack) {
+        relateSlices(stack.getResult(), stack.getSources(), stack.getDim());
+      })
+      .Case<tile::ReduceOp, tile::DotOp>([&](auto reduce) {
+        // Only downwards: the result does not say how the rest was spread.
+        if (value != reduce.getResult() &&
+            layout.isSeparable(reduce.getReducedDims())) {
+          for (Value operand : reduce->getOperands()) {
+            assignTile(operand, layout);
+          }
+          assignTile(reduce.getResult(),
+                     layout.slice(reduce.getReducedDims()));
+        }
+      })
+      .Case<tile::BroadcastOp>([&](auto broadcast) {
+        if (value == broadcast.getResult() &&
+            layout.isSeparable(broadcast.getRepeatedDims())) {
+          assignTile(broadcast.getSource(),
+                     layout.slice(broadcast.getRepeatedDims()));
+        }
+      })
+      .Default([&](Operation *other) {
+        if (isElementwise(other)) {
+          for (Value operand : other->getOperands()) {
+            assignTile(operand, layout);
+          }
+          assignTile(other->getResult(0), layout);
+        }
+      });
+}
+
+bool assign::staysInThread(const layout::Layout &from,
+                           const layout::Layout &to) {
+  layout::Conversion conversion = layout::classifyConversion(from, to);
+  return conversion.kind <= layout::ConversionKind::WithinLane &&
+         !conversion.selectsByLane() && !conversion.selectsByWave();
+}
+
+SmallVector<Value> assign::tiedTo(Value value) {
+  SmallVector<Value> tied;
+  auto visit = [&](Operation *op) {
+    if (!isElementwise(op) && !isa<tile::ExtractOp, tile::StackOp, tile::ReduceOp,
+                                   tile::DotOp, tile::BroadcastOp>(op)) {
+      return;
+    }
+    llvm::append_range(tied, op->getOperands());
+    llvm::append_range(tied, op->getResults());
+  };
+  if (Operation *op = value.getDefiningOp()) {
+    visit(op);
+  }
+  for (Operation *user : value.getUsers()) {
+    visit(user);
+  }
+  return tied;
+}
+
+LogicalResult assign::insertConversions(tile::KernelOp kernel) {
+  SmallVector<tile::BroadcastOp> broadcasts;
+  kernel.walk([&](tile::BroadcastOp op) { broadcasts.push_back(op); });
+  for (tile::BroadcastOp broadcast : broadcasts) {
+    std::optional<layout::Layout> wanted =
+        wantedBy(broadcast, broadcast.getSource());
+    auto source = cast<RankedTensorType>(broadcast.getSource().getType());
+    auto layout = tile::LayoutAttr::get(kernel.getContext(), *wanted);
+    if (tile::getLayout(source) == layout) {
+      continue;
+    }
+    OpBuilder builder(broadcast);
+    Value converted = tile::ConvertLayoutOp::create(
+        builder, broadcast.getLoc(), tile::withLayout(source, layout),
+        broadcast.getSource());
+    broadcast.getSourceMutable().assign(converted);
+  }
+  return success();
+}

@@ -1,0 +1,46 @@
+//===- Relations.h - how operations tie layouts together --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_PASSES_ASSIGNLAYOUTS_RELATIONS_H
+#define TENON_PASSES_ASSIGNLAYOUTS_RELATIONS_H
+
+#include "dialects/Tile/Tile.h"
+
+namespace tenon::assign {
+
+/// An operation that works element by element on tiles of one layout.
+bool isElementwise(mlir::Operation *op);
+
+/// A constant tile, or a splat: costs nothing in any layout.
+bool isRematerialisable(mlir::Operation *op);
+
+/// The layout of a tile of rank 0: one register, the same on every thread.
+layout::Layout scalarLayout(unsigned waves);
+
+/// Spreads the rows of a tile of rank 2 or more over the threads: the last
+/// dimension has up to \p run elements side by side in a lane.
+llvm::Expected<layout::Layout> spreadRows(llvm::ArrayRef<int64_t> shape,
+                                          unsigned waves, int64_t run);
+
+/// The layout that \p user, whose own tiles are placed, wants its operand
+/// \p value in; none when the user is not placed or takes any layout.
+std::optional<layout::Layout> wantedBy(mlir::Operation *user, mlir::Value value);
+
+/// Whether a tile in layout \p from is a renaming of registers away from \p to.
+bool staysInThread(const layout::Layout &from, const layout::Layout &to);
+
+/// The tiles to which an operation ties \p value.
+llvm::SmallVector<mlir::Value> tiedTo(mlir::Value value);
+
+/// Calls \p assign with each tile whose layout follows, through \p op, from
+/// \p value having \p layout.
+void relate(mlir::Operation *op, mlir::Value value, const layout::Layout &layout,
+            llvm::function_ref<void(mlir::Value, layout::Layout)> assign);
+
+/// Inserts a conversion at every broadcast whose source is not in the layout
+/// that the result implies.
+mlir::LogicalResult insertConversions(tile::KernelOp kernel);
+
+} // namespace tenon::assign
+
+#endif // TENON_PASSES_ASSIGNLAYOUTS_RELATIONS_H

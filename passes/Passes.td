@@ -1,0 +1,93 @@
+//===- Passes.td - every pass of Tenon --------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One entry, one .cpp of the same name, one lit test of the same name. In the
+// order of the pipeline.
+
+#ifndef TENON_PASSES_PASSES_TD
+#define TENON_PASSES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TenonChooseSchedule : Pass<"tenon-choose-schedule", "::mlir::ModuleOp"> {
+  let summary = "Rank the schedules of each tenon op";
+  let description = [{
+    Sets `schedules`, a list of parameter dictionaries, on each tenon op that has
+    none: the legal schedules on the module's target, the one expected to be
+    fastest first, by the cost model of the op's family. A list that is given is
+    kept. Each choice is explained in a remark.
+
+    ```mlir
+    tenon.kda_decode ... {heads = 12 ...}
+    // becomes
+    tenon.kda_decode ... {heads = 12 ..., schedules = [{waves = 4}, ...]}
+    ```
+  }];
+}
+
+def TenonLowerToTile : Pass<"tenon-lower-to-tile", "::mlir::ModuleOp"> {
+  let summary = "Write the launch plan and the tile programs of each tenon op";
+  let description = [{
+    Replaces each function that holds a tenon op by a `tenon.plan` and the
+    `tile.kernel`s that it launches, according to one schedule of the ranked list.
+  }];
+  let options = [
+    Option<"schedule", "schedule", "unsigned", "0",
+           "Which schedule of the ranked list to use, from 0">,
+  ];
+  let dependentDialects = ["::tenon::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def TileAssignLayouts : Pass<"tile-assign-layouts", "::tenon::tile::KernelOp"> {
+  let summary = "Place every tile and make the exchanges between layouts explicit";
+  let description = [{
+    Tiles whose type carries a layout are anchors and keep it. The other tiles
+    form islands, connected through element-wise ops, `tile.extract`,
+    `tile.stack` and reductions. An island is placed either in the layout that
+    spreads it over all threads, or in a layout that one of its users wants:
+    whichever costs less, counting its own instructions per wave and the
+    exchanges at its border. Computing a short chain several times over can be
+    cheaper than an exchange.
+
+    `tile.convert_layout` between layouts that hold the same elements on the same
+    threads stays (it renames registers); any other becomes a store to and a load
+    from a new LDS buffer, the store right after the value, the load right before
+    its first use. One exchange serves all users that want the same layout.
+  }];
+}
+
+def TilePlanLds : Pass<"tile-plan-lds", "::tenon::tile::KernelOp"> {
+  let summary = "Give every LDS buffer its place";
+  let description = [{
+    A buffer lives from its first write to its last read. Buffers that never live
+    together may share storage; they do only when that lets more workgroups
+    reside on a compute unit, because sharing costs a barrier. Sets `offset` on
+    each `tile.alloc_lds` and `lds_bytes` on the kernel, and remarks how many
+    workgroups of a compute unit the LDS allows. A kernel over the chip's LDS is
+    an error that names the buffers alive at the peak.
+  }];
+}
+
+def TileInsertBarriers : Pass<"tile-insert-barriers", "::tenon::tile::KernelOp"> {
+  let summary = "Insert the barriers that LDS dependences need";
+  let description = [{
+    A barrier is needed between two accesses of overlapping LDS when one of them
+    writes and they may come from different waves. One barrier serves every
+    dependence that is open at that point. Barriers that are there already count.
+  }];
+}
+
+def ConvertTileToRocdl : Pass<"convert-tile-to-rocdl", "::mlir::ModuleOp"> {
+  let summary = "Lower placed tile programs to per-lane code";
+  let description = [{
+    Each `tile.kernel` becomes an `llvm.func` with the calling convention of a
+    kernel, in the llvm and rocdl dialects. Expects that layouts, LDS offsets and
+    barriers are in place; says what is missing otherwise.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+#endif // TENON_PASSES_PASSES_TD

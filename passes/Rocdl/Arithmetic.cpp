@@ -1,0 +1,256 @@
+//===- Arithmetic.cpp - element-wise ops and register renaming --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/Rocdl/Emitter.h"
+
+#include "tenon/Layout/Conversion.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::rocdl;
+
+/// Pairs where they are possible: FP32 arithmetic and 16-bit conversions have
+/// packed forms.
+static unsigned widthFor(int64_t registers) { return registers % 2 == 0 ? 2 : 1; }
+
+const Parts &Emitter::parts(Value value) {
+  auto found = tiles.find(value);
+  assert(found != tiles.end() && "operands are emitted before their users");
+  return found->second;
+}
+
+Value Emitter::element(const Parts &parts, int64_t reg) {
+  Value part = parts.values[reg / parts.width];
+  if (parts.width == 1) {
+    return part;
+  }
+  return LLVM::ExtractElementOp::create(b, loc, part, i32(reg % parts.width));
+}
+
+Parts Emitter::fromElements(ArrayRef<Value> elements) {
+  Parts result;
+  result.width = widthFor(elements.size());
+  if (result.width == 1) {
+    result.values.assign(elements.begin(), elements.end());
+    return result;
+  }
+  auto type = VectorType::get(2, elements.front().getType());
+  for (size_t reg = 0; reg < elements.size(); reg += 2) {
+    Value pair = LLVM::PoisonOp::create(b, loc, type);
+    pair = LLVM::InsertElementOp::create(b, loc, pair, elements[reg], i32(0));
+    pair = LLVM::InsertElementOp::create(b, loc, pair, elements[reg + 1], i32(1));
+    result.values.push_back(pair);
+  }
+  return result;
+}
+
+Parts Emitter::rename(const Parts &source, ArrayRef<int64_t> map) {
+  Parts result;
+  result.width = widthFor(map.size());
+  if (result.width == 1) {
+    for (int64_t reg : map) {
+      result.values.push_back(element(source, reg));
+    }
+    return result;
+  }
+  for (size_t reg = 0; reg < map.size(); reg += 2) {
+    int64_t low = map[reg];
+    int64_t high = map[reg + 1];
+    if (source.width == 2 && low / 2 == high / 2) {
+      Value part = source.values[low / 2];
+      if (low % 2 != 0 || high % 2 != 1) {
+        part = LLVM::ShuffleVectorOp::create(
+            b, loc, part, part,
+            ArrayRef<int32_t>{static_cast<int32_t>(low % 2),
+                              static_cast<int32_t>(high % 2)});
+      }
+      result.values.push_back(part);
+    } else {
+      result.values.push_back(
+          fromElements({element(source, low), element(source, high)})
+              .values.front());
+    }
+  }
+  return result;
+}
+
+Parts Emitter::splat(Value scalar, int64_t registers) {
+  Parts result;
+  result.width = widthFor(registers);
+  Value part = scalar;
+  if (result.width == 2) {
+    part = fromElements({scalar, scalar}).values.front();
+  }
+  result.values.assign(registers / result.width, part);
+  return result;
+}
+
+LogicalResult Emitter::emitConstant(arith::ConstantOp op) {
+  auto layout = layoutOf(op.getResult());
+  auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (failed(layout)) {
+    return failure();
+  }
+  if (!dense || !dense.isSplat()) {
+    return op.emitOpError("a constant tile must have one value everywhere");
+  }
+  Value scalar = LLVM::ConstantOp::create(b, loc, dense.getElementType(),
+                                          dense.getSplatValue<TypedAttr>());
+  tiles[op.getResult()] = splat(scalar, layout->numRegisters());
+  return success();
+}
+
+Value Emitter::transcendental(Operation *op, Value x) {
+  if (isa<math::Exp2Op>(op)) {
+    return ROCDL::ROCDLExp2::create(b, loc, x.getType(), x);
+  }
+  if (isa<math::Log2Op>(op)) {
+    return ROCDL::ROCDLLog::create(b, loc, x.getType(), x);
+  }
+  if (isa<math::RsqrtOp>(op)) {
+    return intrinsic("llvm.amdgcn.rsq", x.getType(), x);
+  }
+  return ROCDL::ROCDLRcp::create(b, loc, x.getType(), x);
+}
+
+/// The operand of an approximate transcendental, or null when \p op is none;
+/// fails when \p op asks for an exact one.
+static FailureOr<Value> approximated(Operation *op) {
+  arith::FastMathFlags flags = arith::FastMathFlags::none;
+  if (auto fast = dyn_cast<arith::ArithFastMathInterface>(op)) {
+    flags = fast.getFastMathFlagsAttr().getValue();
+  }
+  if (auto divide = dyn_cast<arith::DivFOp>(op)) {
+    auto constant = divide.getLhs().getDefiningOp<arith::ConstantOp>();
+    auto one = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue())
+                        : DenseFPElementsAttr();
+    if (!bitEnumContainsAny(flags, arith::FastMathFlags::arcp) || !one ||
+        !one.isSplat() || !one.getSplatValue<APFloat>().isExactlyValue(1.0)) {
+      op->emitOpError("only 1/x with the arcp flag is lowered (one v_rcp_f32)");
+      return failure();
+    }
+    return divide.getRhs();
+  }
+  if (!isa<math::Exp2Op, math::Log2Op, math::RsqrtOp>(op)) {
+    return Value();
+  }
+  if (!bitEnumContainsAny(flags, arith::FastMathFlags::afn) ||
+      !getElementTypeOrSelf(op->getResult(0).getType()).isF32()) {
+    op->emitOpError("only the FP32 form with the afn flag is lowered (one "
+                    "instruction of the chip)");
+    return failure();
+  }
+  return op->getOperand(0);
+}
+
+LogicalResult Emitter::emitElementwise(Operation *op) {
+  Value result = op->getResult(0);
+  auto layout = layoutOf(result);
+  if (failed(layout)) {
+    return failure();
+  }
+  FailureOr<Value> argument = approximated(op);
+  if (failed(argument)) {
+    return failure();
+  }
+  if (*argument) {
+    const Parts &source = parts(*argument);
+    SmallVector<Value> elements;
+    for (int64_t reg = 0; reg < source.registers(); ++reg) {
+      elements.push_back(transcendental(op, element(source, reg)));
+    }
+    Parts emitted = fromElements(elements);
+    tiles[result] = std::move(emitted);
+    return success();
+  }
+  if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp>(op)) {
+    return op->emitOpError("has no lowering to per-lane code");
+  }
+  Parts emitted;
+  emitted.width = widthFor(layout->numRegisters());
+  Type element = cast<RankedTensorType>(result.getType()).getElementType();
+  Type type = emitted.width == 1
+                  ? element
+                  : Type(VectorType::get(emitted.width, element));
+  for (int64_t part = 0; part < layout->numRegisters() / emitted.width; ++part) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(isa<RankedTensorType>(operand.getType())
+                             ? parts(operand).values[part]
+                             : scalars.lookup(operand));
+    }
+    if (isa<math::FmaOp>(op)) {
+      emitted.values.push_back(
+          LLVM::FMAOp::create(b, loc, operands[0], operands[1], operands[2]));
+      continue;
+    }
+    OperationState state(loc, op->getName(), operands, type, op->getAttrs());
+    emitted.values.push_back(b.create(state)->getResult(0));
+  }
+  tiles[result] = std::move(emitted);
+  return success();
+}
+
+LogicalResult Emitter::emitBroadcast(tile::BroadcastOp op) {
+  auto layout = layoutOf(op.getResult());
+  if (failed(layout)) {
+    return failure();
+  }
+  Parts emitted = rename(parts(op.getSource()),
+                         layout->sliceRegisterMap(op.getRepeatedDims()));
+  tiles[op.getResult()] = std::move(emitted);
+  return success();
+}
+
+LogicalResult Emitter::emitExtract(tile::ExtractOp op) {
+  auto source = layoutOf(op.getSource());
+  auto result = layoutOf(op.getResult());
+  if (failed(source) || failed(result)) {
+    return failure();
+  }
+  unsigned dim = op.getDim();
+  SmallVector<int64_t> toSlice = source->sliceRegisterMap(dim);
+  SmallVector<int64_t> map(result->numRegisters(), -1);
+  for (auto [reg, slice] : llvm::enumerate(toSlice)) {
+    if (source->coordinates(reg, 0, 0)[dim] ==
+        static_cast<int64_t>(op.getIndex())) {
+      map[slice] = reg;
+    }
+  }
+  Parts emitted = rename(parts(op.getSource()), map);
+  tiles[op.getResult()] = std::move(emitted);
+  return success();
+}
+
+LogicalResult Emitter::emitStack(tile::StackOp op) {
+  auto result = layoutOf(op.getResult());
+  if (failed(result)) {
+    return failure();
+  }
+  unsigned dim = op.getDim();
+  SmallVector<int64_t> toSlice = result->sliceRegisterMap(dim);
+  SmallVector<Value> elements;
+  for (auto [reg, slice] : llvm::enumerate(toSlice)) {
+    int64_t index = result->coordinates(reg, 0, 0)[dim];
+    elements.push_back(element(parts(op.getSources()[index]), slice));
+  }
+  tiles[op.getResult()] = fromElements(elements);
+  return success();
+}
+
+LogicalResult Emitter::emitConvert(tile::ConvertLayoutOp op) {
+  auto source = layoutOf(op.getSource());
+  auto result = layoutOf(op.getResult());
+  if (failed(source) || failed(result)) {
+    return failure();
+  }
+  layout::Conversion conversion = layout::classifyConversion(*source, *result);
+  if (conversion.kind > layout::ConversionKind::WithinLane ||
+      conversion.selectsByLane() || conversion.selectsByWave()) {
+    return op.emitOpError("moves elements between threads: run "
+                          "tile-assign-layouts first");
+  }
+  Parts emitted = rename(parts(op.getSource()), conversion.registers);
+  tiles[op.getResult()] = std::move(emitted);
+  return success();
+}

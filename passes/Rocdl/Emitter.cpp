@@ -1,0 +1,213 @@
+//===- Emitter.cpp - kernel and scalars -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/Rocdl/Emitter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::rocdl;
+
+static constexpr unsigned globalSpace = 1;
+static constexpr unsigned ldsSpace = 3;
+
+Value Emitter::i32(int64_t value) {
+  return LLVM::ConstantOp::create(b, loc, b.getI32Type(),
+                                  b.getI32IntegerAttr(value));
+}
+
+Value Emitter::addI32(Value a, Value c) {
+  if (!a || !c) {
+    return a ? a : c;
+  }
+  return LLVM::AddOp::create(b, loc, a, c);
+}
+
+Value Emitter::intrinsic(StringRef name, Type type, ValueRange args) {
+  return LLVM::CallIntrinsicOp::create(b, loc, type, b.getStringAttr(name), args)
+      .getResult(0);
+}
+
+FailureOr<layout::Layout> Emitter::layoutOf(Value value) {
+  tile::LayoutAttr layout = tile::getLayout(value.getType());
+  if (!layout) {
+    Operation *op = value.getDefiningOp();
+    (op ? op->emitOpError() : kernel.emitOpError())
+        << "has a tile without a layout: run tile-assign-layouts first";
+    return failure();
+  }
+  if (layout.getLayout().numWaves() != kernel.getWaves()) {
+    value.getDefiningOp()->emitOpError("has a tile laid out over ")
+        << layout.getLayout().numWaves() << " waves, the kernel has "
+        << kernel.getWaves();
+    return failure();
+  }
+  return layout.getLayout();
+}
+
+void Emitter::createFunction() {
+  b.setInsertionPoint(kernel);
+  MLIRContext *context = kernel.getContext();
+  if (int64_t bytes = kernel.getLdsBytes().value_or(0)) {
+    auto type = LLVM::LLVMArrayType::get(b.getI8Type(), bytes);
+    lds = LLVM::GlobalOp::create(
+        b, loc, type, /*isConstant=*/false, LLVM::Linkage::Internal,
+        (kernel.getName() + "_lds").str(), Attribute(), /*alignment=*/16,
+        ldsSpace);
+  }
+  SmallVector<Type> types;
+  for (Type type : kernel.getArgumentTypes()) {
+    types.push_back(isa<tile::PtrType>(type)
+                        ? LLVM::LLVMPointerType::get(context, globalSpace)
+                        : type);
+  }
+  std::string name = kernel.getName().str();
+  // The function takes the kernel's name; the kernel goes away with the pass.
+  kernel.setName((name + "_tile"));
+  function = LLVM::LLVMFuncOp::create(
+      b, loc, name,
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
+  int32_t threads = kernel.getWaves() * 64;
+  std::string size = std::to_string(threads);
+  function->setAttr("rocdl.kernel", b.getUnitAttr());
+  function->setAttr("rocdl.flat_work_group_size",
+                    b.getStringAttr(size + "," + size));
+  function->setAttr("rocdl.reqd_work_group_size",
+                    b.getDenseI32ArrayAttr({threads, 1, 1}));
+  // Accumulators stay in the architectural registers: the backend's own choice
+  // moves them back and forth in loops.
+  function.setPassthroughAttr(b.getArrayAttr(
+      {b.getStrArrayAttr({"amdgpu-agpr-alloc", "0"}),
+       b.getStrArrayAttr({"uniform-work-group-size", "true"})}));
+  Block *entry = function.addEntryBlock(b);
+  for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    scalars.map(kernel.getBody().getArgument(index), entry->getArgument(index));
+    if (isa<tile::PtrType>(type)) {
+      // Operands do not overlap: part of every op's contract.
+      function.setArgAttr(index, "llvm.noalias", b.getUnitAttr());
+    }
+    if (auto argName = kernel.getArgAttrOfType<StringAttr>(index, "tile.name")) {
+      function.setArgAttr(index, "tile.name", argName);
+    }
+  }
+  b.setInsertionPointToStart(entry);
+  Value id = ROCDL::ThreadIdXOp::create(b, loc, b.getI32Type());
+  thread = id;
+  Value six = i32(6);
+  wave = ROCDL::ReadfirstlaneOp::create(
+      b, loc, b.getI32Type(), LLVM::LShrOp::create(b, loc, id, six));
+}
+
+Value Emitter::threadId() { return thread; }
+Value Emitter::waveId() { return wave; }
+
+LogicalResult Emitter::emitScalar(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    if (!scalars.contains(operand)) {
+      return op->emitOpError("cannot be lowered: expected uniform scalars");
+    }
+  }
+  b.clone(*op, scalars);
+  return success();
+}
+
+LogicalResult Emitter::emitOp(Operation *op) {
+  loc = op->getLoc();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<tile::WorkgroupIdOp>([&](auto id) -> LogicalResult {
+        Type type = b.getI32Type();
+        Value value;
+        switch (id.getDim()) {
+        case 0:
+          value = ROCDL::BlockIdXOp::create(b, loc, type);
+          break;
+        case 1:
+          value = ROCDL::BlockIdYOp::create(b, loc, type);
+          break;
+        default:
+          value = ROCDL::BlockIdZOp::create(b, loc, type);
+        }
+        scalars.map(id.getResult(), value);
+        return success();
+      })
+      .Case<tile::AdvanceOp>([&](auto advance) -> LogicalResult {
+        Value pointer = scalars.lookup(advance.getPointer());
+        Value bytes = scalars.lookup(advance.getBytes());
+        scalars.map(advance.getResult(),
+                    LLVM::GEPOp::create(b, loc, pointer.getType(),
+                                        b.getI8Type(), pointer,
+                                        ArrayRef<LLVM::GEPArg>{bytes})
+                        .getResult());
+        return success();
+      })
+      .Case<tile::ViewOp>([&](auto view) { return emitView(view); })
+      .Case<tile::LoadScalarOp>([&](auto load) { return emitLoadScalar(load); })
+      .Case<tile::LoadOp>([&](auto load) { return emitLoad(load); })
+      .Case<tile::StoreOp>([&](auto store) { return emitStore(store); })
+      .Case<tile::SplatOp>([&](auto splatOp) -> LogicalResult {
+        auto layout = layoutOf(splatOp.getResult());
+        if (failed(layout)) {
+          return failure();
+        }
+        tiles[splatOp.getResult()] =
+            splat(scalars.lookup(splatOp.getScalar()), layout->numRegisters());
+        return success();
+      })
+      .Case<tile::BroadcastOp>([&](auto cast) { return emitBroadcast(cast); })
+      .Case<tile::ExtractOp>([&](auto extract) { return emitExtract(extract); })
+      .Case<tile::StackOp>([&](auto stack) { return emitStack(stack); })
+      .Case<tile::ConvertLayoutOp>([&](auto cast) { return emitConvert(cast); })
+      .Case<tile::ReduceOp>([&](auto reduce) {
+        return emitReduction(reduce, reduce.getSource(), Value(),
+                             reduce.getKind(), reduce.getReducedDims());
+      })
+      .Case<tile::DotOp>([&](auto dot) {
+        return emitReduction(dot, dot.getLhs(), dot.getRhs(),
+                             tile::ReduceKind::Add, dot.getReducedDims());
+      })
+      .Case<tile::AllocLdsOp>([](auto) { return success(); })
+      .Case<tile::LdsStoreOp>([&](auto store) { return emitLdsStore(store); })
+      .Case<tile::LdsLoadOp>([&](auto load) { return emitLdsLoad(load); })
+      .Case<tile::BarrierOp>([&](auto) {
+        emitBarrier();
+        return success();
+      })
+      .Case<tile::OrderFenceOp>([&](auto) {
+        emitOrderFence();
+        return success();
+      })
+      .Case<tile::ReturnOp>([&](auto) {
+        flushGuarded();
+        LLVM::ReturnOp::create(b, loc, ValueRange());
+        return success();
+      })
+      .Default([&](Operation *other) -> LogicalResult {
+        bool makesTile =
+            other->getNumResults() == 1 &&
+            isa<RankedTensorType>(other->getResult(0).getType());
+        if (auto constant = dyn_cast<arith::ConstantOp>(other)) {
+          return makesTile ? emitConstant(constant) : emitScalar(other);
+        }
+        if (makesTile && other->hasTrait<OpTrait::Elementwise>()) {
+          return emitElementwise(other);
+        }
+        bool scalar = !makesTile && isa_and_nonnull<arith::ArithDialect>(
+                                        other->getDialect());
+        return scalar ? emitScalar(other)
+                      : other->emitOpError("cannot be lowered to per-lane code");
+      });
+}
+
+LogicalResult Emitter::emit() {
+  if (!kernel.getBody().hasOneBlock()) {
+    return kernel.emitOpError("has several blocks; a kernel is one block");
+  }
+  createFunction();
+  for (Operation &op : kernel.getBody().front()) {
+    if (failed(emitOp(&op))) {
+      return failure();
+    }
+  }
+  return success();
+}

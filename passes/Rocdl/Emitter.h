@@ -1,0 +1,157 @@
+//===- Emitter.h - per-lane code of one tile kernel -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The state of convert-tile-to-rocdl for one kernel. The pass is split by
+// concern: Emitter.cpp (kernel, scalars), Arithmetic.cpp (element-wise ops and
+// renaming of registers), Memory.cpp (device memory), Lds.cpp (LDS, barriers),
+// Reduce.cpp (reductions), LaneMap.cpp (thread index to coordinates).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_PASSES_ROCDL_EMITTER_H
+#define TENON_PASSES_ROCDL_EMITTER_H
+
+#include "passes/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tenon::rocdl {
+
+/// What one thread holds of a tile: registers in order, in vectors of `width`
+/// (1: scalars) elements. FP32 pairs let the backend choose packed arithmetic.
+struct Parts {
+  unsigned width = 1;
+  llvm::SmallVector<mlir::Value> values;
+
+  int64_t registers() const {
+    return static_cast<int64_t>(width) * values.size();
+  }
+};
+
+/// A view of device memory: buffer descriptor and strides in bytes.
+struct BufferView {
+  mlir::Value resource;
+  llvm::SmallVector<mlir::OpFoldResult> strideBytes;
+  unsigned elementBytes = 1;
+  /// Whether the bound is a run-time value, so that it may be 0.
+  bool maybeEmpty = false;
+};
+
+/// Threads that hold replicas: those with a bit of these masks set are not the
+/// owner.
+struct ReplicaMask {
+  uint64_t lanes = 0;
+  uint64_t waves = 0;
+
+  bool any() const { return lanes != 0 || waves != 0; }
+  bool operator==(const ReplicaMask &) const = default;
+};
+
+/// One buffer instruction: registers [first, first + count) of the thread.
+struct BufferAccess {
+  int64_t first;
+  unsigned count;
+  mlir::Value offset;        ///< per lane, bytes
+  mlir::Value uniformOffset; ///< bytes, not range-checked
+};
+
+class Emitter {
+public:
+  Emitter(tile::KernelOp kernel, const target::TargetInfo &target)
+      : kernel(kernel), target(target), b(kernel.getContext()),
+        loc(kernel.getLoc()) {}
+
+  /// Writes the function before the kernel. Emits an error and fails on what
+  /// cannot be lowered.
+  mlir::LogicalResult emit();
+
+private:
+  // Emitter.cpp
+  void createFunction();
+  mlir::LogicalResult emitOp(mlir::Operation *op);
+  mlir::LogicalResult emitScalar(mlir::Operation *op);
+  mlir::Value i32(int64_t value);
+  mlir::Value threadId();
+  mlir::Value waveId();
+  mlir::Value addI32(mlir::Value a, mlir::Value b);
+  mlir::Value intrinsic(llvm::StringRef name, mlir::Type type,
+                        mlir::ValueRange args);
+  mlir::FailureOr<layout::Layout> layoutOf(mlir::Value tile);
+
+  // LaneMap.cpp
+  /// The part of coordinate `dim` that lane and wave contribute, or null when
+  /// they contribute nothing.
+  mlir::FailureOr<mlir::Value> threadCoordinate(const layout::Layout &layout,
+                                                unsigned dim);
+  /// Offset in bytes of the thread's element in register 0, or null for 0.
+  mlir::FailureOr<mlir::Value>
+  threadOffset(const layout::Layout &layout,
+               llvm::ArrayRef<mlir::OpFoldResult> strideBytes);
+
+  // Arithmetic.cpp
+  const Parts &parts(mlir::Value tile);
+  mlir::Value element(const Parts &parts, int64_t reg);
+  /// Registers `map[0], map[1], ...` of `source`.
+  Parts rename(const Parts &source, llvm::ArrayRef<int64_t> map);
+  Parts fromElements(llvm::ArrayRef<mlir::Value> elements);
+  Parts splat(mlir::Value scalar, int64_t registers);
+  mlir::LogicalResult emitElementwise(mlir::Operation *op);
+  mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
+  mlir::LogicalResult emitBroadcast(tile::BroadcastOp op);
+  mlir::LogicalResult emitExtract(tile::ExtractOp op);
+  mlir::LogicalResult emitStack(tile::StackOp op);
+  mlir::LogicalResult emitConvert(tile::ConvertLayoutOp op);
+  mlir::Value transcendental(mlir::Operation *op, mlir::Value x);
+
+  // Memory.cpp
+  mlir::LogicalResult emitView(tile::ViewOp op);
+  mlir::LogicalResult emitLoadScalar(tile::LoadScalarOp op);
+  mlir::LogicalResult emitLoad(tile::LoadOp op);
+  mlir::LogicalResult emitStore(tile::StoreOp op);
+  mlir::Value toVector(const Parts &parts, int64_t first, unsigned count);
+  void appendVector(llvm::SmallVectorImpl<mlir::Value> &elements,
+                    mlir::Value vector, unsigned count);
+  mlir::FailureOr<llvm::SmallVector<BufferAccess>>
+  planAccess(mlir::Operation *op, const BufferView &view,
+             const layout::Layout &layout, mlir::OperandRange offsets);
+  mlir::FailureOr<ReplicaMask> replicas(const layout::Layout &layout);
+  /// Runs `write` on the threads that own an element: at once when all do, else
+  /// in a block of its own that flushGuarded writes.
+  void guarded(ReplicaMask mask, std::function<void()> write);
+  void flushGuarded();
+
+  // Lds.cpp
+  mlir::FailureOr<mlir::Value> ldsAddress(mlir::Value buffer,
+                                          mlir::Value offset, int64_t constant);
+  mlir::LogicalResult emitLdsStore(tile::LdsStoreOp op);
+  mlir::LogicalResult emitLdsLoad(tile::LdsLoadOp op);
+  void emitBarrier();
+  void emitOrderFence();
+
+  // Reduce.cpp
+  mlir::LogicalResult emitReduction(mlir::Operation *op, mlir::Value lhs,
+                                    mlir::Value rhs, tile::ReduceKind kind,
+                                    llvm::ArrayRef<unsigned> dims);
+  mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+  mlir::Value butterfly(tile::ReduceKind kind, mlir::Value x, unsigned laneBit,
+                        uint64_t done);
+  mlir::Value dpp(mlir::Value x, unsigned control);
+
+  tile::KernelOp kernel;
+  const target::TargetInfo &target;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  mlir::LLVM::LLVMFuncOp function;
+  mlir::LLVM::GlobalOp lds;
+  mlir::Value thread, wave;
+
+  mlir::IRMapping scalars;
+  llvm::DenseMap<mlir::Value, Parts> tiles;
+  llvm::DenseMap<mlir::Value, BufferView> views;
+  llvm::SmallVector<std::pair<ReplicaMask, std::function<void()>>> waiting;
+};
+
+} // namespace tenon::rocdl
+
+#endif // TENON_PASSES_ROCDL_EMITTER_H

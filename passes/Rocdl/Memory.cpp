@@ -1,0 +1,317 @@
+//===- Memory.cpp - device memory -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/Rocdl/Emitter.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::rocdl;
+using layout::HwDim;
+
+// Word 3 of a raw buffer descriptor: 32-bit data format, so that the range
+// check counts bytes.
+static constexpr int32_t rawBufferFlags = 7 << 12 | 4 << 15;
+// Bit `nt` of the cache policy of a buffer access.
+static constexpr int32_t nontemporalPolicy = 2;
+
+LogicalResult Emitter::emitView(tile::ViewOp op) {
+  BufferView view;
+  Type element = op.getResult().getType().getElementType();
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (bits % 8 != 0) {
+    return op.emitOpError("views elements of less than a byte: ") << element;
+  }
+  view.elementBytes = bits / 8;
+  for (OpFoldResult stride : op.getMixedStrides()) {
+    if (auto attr = dyn_cast<Attribute>(stride)) {
+      view.strideBytes.push_back(b.getI64IntegerAttr(
+          cast<IntegerAttr>(attr).getInt() * view.elementBytes));
+    } else {
+      Value scaled =
+          LLVM::MulOp::create(b, loc, scalars.lookup(cast<Value>(stride)),
+                              i32(view.elementBytes));
+      view.strideBytes.push_back(scaled);
+    }
+  }
+  view.maybeEmpty = !getConstantIntValue(OpFoldResult(op.getBytes()));
+  Value bytes = arith::ExtUIOp::create(b, loc, b.getI64Type(),
+                                       scalars.lookup(op.getBytes()));
+  Value noStride = LLVM::ConstantOp::create(b, loc, b.getI16Type(),
+                                            b.getI16IntegerAttr(0));
+  auto type = LLVM::LLVMPointerType::get(b.getContext(), 8);
+  view.resource = ROCDL::MakeBufferRsrcOp::create(
+      b, loc, type, scalars.lookup(op.getPointer()), noStride, bytes,
+      i32(rawBufferFlags));
+  views[op.getResult()] = view;
+  return success();
+}
+
+LogicalResult Emitter::emitLoadScalar(tile::LoadScalarOp op) {
+  // The constant address space makes it a scalar load.
+  auto type = LLVM::LLVMPointerType::get(b.getContext(), 4);
+  Value pointer = LLVM::AddrSpaceCastOp::create(
+      b, loc, type, scalars.lookup(op.getPointer()));
+  auto load = LLVM::LoadOp::create(b, loc, op.getType(), pointer,
+                                   /*alignment=*/4);
+  load.setInvariant(true);
+  scalars.map(op.getResult(), load.getResult());
+  return success();
+}
+
+FailureOr<SmallVector<BufferAccess>>
+Emitter::planAccess(Operation *op, const BufferView &view,
+                    const layout::Layout &layout, OperandRange offsets) {
+  // What is known of the strides and offsets, in elements.
+  SmallVector<int64_t> strides;
+  SmallVector<int64_t> divisors;
+  int64_t offsetDivisor = int64_t(1) << 30;
+  int64_t constantBytes = 0;
+  Value uniformBytes;
+  auto scaled = [&](Value index, OpFoldResult stride) -> Value {
+    if (auto attr = dyn_cast<Attribute>(stride)) {
+      return LLVM::MulOp::create(b, loc, index,
+                                 i32(cast<IntegerAttr>(attr).getInt()));
+    }
+    return LLVM::MulOp::create(b, loc, index, cast<Value>(stride));
+  };
+  for (unsigned dim = 0; dim < layout.rank(); ++dim) {
+    std::optional<int64_t> bytes = getConstantIntValue(view.strideBytes[dim]);
+    strides.push_back(bytes ? *bytes / view.elementBytes : -1);
+    divisors.push_back(bytes ? *bytes / view.elementBytes : 1);
+    std::optional<int64_t> offset =
+        getConstantIntValue(OpFoldResult(offsets[dim]));
+    if (offset && *offset == 0) {
+      continue;
+    }
+    if (offset && bytes) {
+      constantBytes += *offset * *bytes;
+      continue;
+    }
+    offsetDivisor = std::min<int64_t>(offsetDivisor, divisors.back());
+    uniformBytes = addI32(uniformBytes, scaled(scalars.lookup(offsets[dim]),
+                                               view.strideBytes[dim]));
+  }
+  // The widest access that is aligned to its dwords: what buffer instructions
+  // need. Wider alignment only matters for speed.
+  unsigned bits = view.elementBytes * 8;
+  unsigned count = layout.vectorWidth(strides, bits, 128);
+  for (; count > 1; count /= 2) {
+    int64_t divisor = std::min(layout.runAlignment(divisors, count), offsetDivisor);
+    int64_t alignment =
+        std::gcd(divisor * view.elementBytes, std::abs(constantBytes));
+    if (alignment % std::min<int64_t>(4, count * view.elementBytes) == 0) {
+      break;
+    }
+  }
+  FailureOr<Value> thread = threadOffset(layout, view.strideBytes);
+  if (failed(thread)) {
+    return failure();
+  }
+  // A bound that may be 0 must catch the whole offset; only the lane's part is
+  // checked.
+  Value base = *thread;
+  Value soffset;
+  if (uniformBytes && !view.maybeEmpty) {
+    soffset = uniformBytes;
+  } else {
+    base = addI32(base, uniformBytes);
+  }
+  SmallVector<BufferAccess> accesses;
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += count) {
+    SmallVector<int64_t> coordinates = layout.coordinates(reg, 0, 0);
+    int64_t constant = constantBytes;
+    Value dynamic;
+    for (unsigned dim = 0; dim < layout.rank(); ++dim) {
+      if (coordinates[dim] == 0) {
+        continue;
+      }
+      uint64_t laneBits = 0;
+      for (HwDim input : {HwDim::Lane, HwDim::Wave}) {
+        for (const layout::Basis &basis : layout.bases(input)) {
+          laneBits |= basis[dim];
+        }
+      }
+      if (laneBits & coordinates[dim]) {
+        return op->emitOpError("accesses memory through a swizzled register "
+                               "layout, which is not lowered yet");
+      }
+      if (auto bytes = getConstantIntValue(view.strideBytes[dim])) {
+        constant += coordinates[dim] * *bytes;
+      } else {
+        dynamic = addI32(dynamic,
+                         scaled(i32(coordinates[dim]), view.strideBytes[dim]));
+      }
+    }
+    Value offset = addI32(base, dynamic);
+    if (constant != 0 || !offset) {
+      offset = addI32(offset, i32(constant));
+    }
+    accesses.push_back({reg, count, offset, soffset ? soffset : i32(0)});
+  }
+  return accesses;
+}
+
+/// The type of the register that holds \p bytes of an access.
+static Type accessType(OpBuilder &b, unsigned bytes) {
+  return bytes <= 4 ? Type(b.getIntegerType(bytes * 8))
+                    : Type(VectorType::get(bytes / 4, b.getI32Type()));
+}
+
+void Emitter::appendVector(SmallVectorImpl<Value> &elements, Value vector,
+                           unsigned count) {
+  if (count == 1) {
+    elements.push_back(vector);
+    return;
+  }
+  for (unsigned index = 0; index < count; ++index) {
+    elements.push_back(
+        LLVM::ExtractElementOp::create(b, loc, vector, i32(index)));
+  }
+}
+
+Value Emitter::toVector(const Parts &parts, int64_t first, unsigned count) {
+  if (count == parts.width && first % count == 0) {
+    return parts.values[first / count];
+  }
+  if (count == 1) {
+    return element(parts, first);
+  }
+  Type type = element(parts, first).getType();
+  Value vector = LLVM::PoisonOp::create(b, loc, VectorType::get(count, type));
+  for (unsigned index = 0; index < count; ++index) {
+    vector = LLVM::InsertElementOp::create(
+        b, loc, vector, element(parts, first + index), i32(index));
+  }
+  return vector;
+}
+
+LogicalResult Emitter::emitLoad(tile::LoadOp op) {
+  auto layout = layoutOf(op.getResult());
+  auto found = views.find(op.getView());
+  if (failed(layout) || found == views.end()) {
+    return failed(layout) ? failure()
+                          : op.emitOpError("reads through a value that is not "
+                                           "made by tile.view");
+  }
+  const BufferView &view = found->second;
+  flushGuarded();
+  auto accesses = planAccess(op, view, *layout, op.getOffsets());
+  if (failed(accesses)) {
+    return failure();
+  }
+  Type elementType =
+      cast<RankedTensorType>(op.getResult().getType()).getElementType();
+  SmallVector<Value> elements;
+  Value policy = i32(op.getNontemporal() ? nontemporalPolicy : 0);
+  for (const BufferAccess &access : *accesses) {
+    Value raw = ROCDL::RawPtrBufferLoadOp::create(
+        b, loc, accessType(b, access.count * view.elementBytes), view.resource,
+        access.offset, access.uniformOffset, policy, ArrayAttr(), ArrayAttr(),
+        ArrayAttr());
+    Type type = access.count == 1
+                    ? elementType
+                    : Type(VectorType::get(access.count, elementType));
+    Value typed = raw.getType() == type
+                      ? raw
+                      : LLVM::BitcastOp::create(b, loc, type, raw).getResult();
+    appendVector(elements, typed, access.count);
+  }
+  Parts emitted = fromElements(elements);
+  tiles[op.getResult()] = std::move(emitted);
+  return success();
+}
+
+LogicalResult Emitter::emitStore(tile::StoreOp op) {
+  auto layout = layoutOf(op.getValue());
+  auto found = views.find(op.getView());
+  if (failed(layout) || found == views.end()) {
+    return failed(layout) ? failure()
+                          : op.emitOpError("writes through a value that is not "
+                                           "made by tile.view");
+  }
+  FailureOr<ReplicaMask> mask = replicas(*layout);
+  if (failed(mask)) {
+    return failure();
+  }
+  const BufferView &view = found->second;
+  auto accesses = planAccess(op, view, *layout, op.getOffsets());
+  if (failed(accesses)) {
+    return failure();
+  }
+  Location storeLoc = op.getLoc();
+  bool nontemporal = op.getNontemporal();
+  guarded(*mask, [this, view, accesses = std::move(*accesses), storeLoc,
+                  nontemporal, value = op.getValue()] {
+    loc = storeLoc;
+    Value policy = i32(nontemporal ? nontemporalPolicy : 0);
+    for (const BufferAccess &access : accesses) {
+      Value vector = toVector(parts(value), access.first, access.count);
+      Type type = accessType(b, access.count * view.elementBytes);
+      Value raw = vector.getType() == type
+                      ? vector
+                      : LLVM::BitcastOp::create(b, loc, type, vector).getResult();
+      ROCDL::RawPtrBufferStoreOp::create(
+          b, loc, raw, view.resource, access.offset, access.uniformOffset,
+          policy, ArrayAttr(), ArrayAttr(), ArrayAttr());
+    }
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Owners of replicated elements
+//===----------------------------------------------------------------------===//
+
+FailureOr<ReplicaMask> Emitter::replicas(const layout::Layout &layout) {
+  for (const layout::OuterMode &mode : layout.outerModes()) {
+    if (mode.stride == 0) {
+      kernel.emitOpError("stores a tile that a digit of its layout replicates, "
+                         "which is not lowered yet");
+      return failure();
+    }
+  }
+  return ReplicaMask{layout.freeLaneMask(), layout.freeWaveMask()};
+}
+
+void Emitter::guarded(ReplicaMask mask, std::function<void()> write) {
+  if (!mask.any()) {
+    write();
+    return;
+  }
+  waiting.emplace_back(mask, std::move(write));
+}
+
+/// Writes the waiting stores, those of equal owners in one block. They may wait
+/// for each other: nothing that could read what they write comes in between.
+void Emitter::flushGuarded() {
+  auto stores = std::move(waiting);
+  waiting.clear();
+  while (!stores.empty()) {
+    ReplicaMask mask = stores.front().first;
+    Value copies;
+    if (mask.lanes == 0) {
+      copies = LLVM::AndOp::create(b, loc, waveId(), i32(mask.waves));
+    } else {
+      copies = LLVM::AndOp::create(b, loc, threadId(),
+                                   i32(mask.lanes | mask.waves << 6));
+    }
+    Value owner = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, copies,
+                                       i32(0));
+    Block *before = b.getInsertionBlock();
+    Block *after = before->splitBlock(b.getInsertionPoint());
+    Block *body = b.createBlock(after);
+    b.setInsertionPointToEnd(before);
+    LLVM::CondBrOp::create(b, loc, owner, body, after);
+    b.setInsertionPointToEnd(body);
+    for (auto &[other, write] : stores) {
+      if (other == mask) {
+        write();
+      }
+    }
+    LLVM::BrOp::create(b, loc, after);
+    llvm::erase_if(stores, [&](const auto &entry) { return entry.first == mask; });
+    b.setInsertionPointToStart(after);
+  }
+}

@@ -1,0 +1,169 @@
+//===- TilePlanLds.cpp - give every LDS buffer its place --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/Passes.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tenon;
+
+namespace tenon {
+#define GEN_PASS_DEF_TILEPLANLDS
+#include "passes/Passes.h.inc"
+} // namespace tenon
+
+// The widest LDS access is 16 bytes and wants that alignment.
+static constexpr int64_t ldsAlignment = 16;
+
+namespace {
+/// One buffer and the operations of the kernel's body between which it lives.
+struct Buffer {
+  tile::AllocLdsOp alloc;
+  int64_t bytes = 0;
+  size_t first = 0; ///< position of the first access in the body
+  size_t last = 0;  ///< position of the last access
+  int64_t offset = 0;
+
+  bool livesWith(const Buffer &other) const {
+    return first <= other.last && other.first <= last;
+  }
+};
+
+struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
+  /// The buffers in program order. A position is that of the operation of the
+  /// body's top level that contains the access: what a loop uses lives
+  /// throughout the loop.
+  SmallVector<Buffer> collect() {
+    Block &body = getOperation().getBody().front();
+    DenseMap<Operation *, size_t> positions;
+    for (auto [position, op] : llvm::enumerate(body)) {
+      positions[&op] = position;
+    }
+    SmallVector<Buffer> buffers;
+    getOperation().walk([&](tile::AllocLdsOp alloc) {
+      Buffer buffer{alloc, alloc.getType().getBytes()};
+      buffer.first = std::numeric_limits<size_t>::max();
+      for (Operation *user : alloc->getUsers()) {
+        size_t position = positions[body.findAncestorOpInBlock(*user)];
+        buffer.first = std::min(buffer.first, position);
+        buffer.last = std::max(buffer.last, position);
+      }
+      if (!alloc->use_empty()) {
+        buffers.push_back(buffer);
+      }
+    });
+    return buffers;
+  }
+
+  /// Every buffer in storage of its own; returns the bytes in use.
+  static int64_t placeApart(MutableArrayRef<Buffer> buffers) {
+    int64_t end = 0;
+    for (Buffer &buffer : buffers) {
+      buffer.offset = end;
+      end = llvm::alignTo(end + buffer.bytes, ldsAlignment);
+    }
+    return end;
+  }
+
+  /// The lowest place where no buffer is that lives at the same time, the
+  /// largest buffers first; returns the bytes in use.
+  static int64_t placeShared(MutableArrayRef<Buffer> buffers) {
+    SmallVector<Buffer *> order;
+    for (Buffer &buffer : buffers) {
+      order.push_back(&buffer);
+    }
+    llvm::stable_sort(order, [](Buffer *left, Buffer *right) {
+      return left->bytes > right->bytes;
+    });
+    int64_t end = 0;
+    SmallVector<Buffer *> placed;
+    for (Buffer *buffer : order) {
+      int64_t offset = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (Buffer *other : placed) {
+          if (other->livesWith(*buffer) &&
+              offset < other->offset + other->bytes &&
+              other->offset < offset + buffer->bytes) {
+            offset = llvm::alignTo(other->offset + other->bytes, ldsAlignment);
+            moved = true;
+          }
+        }
+      }
+      buffer->offset = offset;
+      placed.push_back(buffer);
+      end = std::max<int64_t>(
+          end, llvm::alignTo(offset + buffer->bytes, ldsAlignment));
+    }
+    return end;
+  }
+
+  LogicalResult overBudget(ArrayRef<Buffer> buffers, int64_t bytes,
+                           unsigned limit) {
+    const Buffer *peak = &buffers.front();
+    int64_t most = 0;
+    auto aliveWith = [&](const Buffer &buffer) {
+      return llvm::make_filter_range(buffers, [&](const Buffer &other) {
+        return other.first <= buffer.first && buffer.first <= other.last;
+      });
+    };
+    for (const Buffer &buffer : buffers) {
+      int64_t sum = 0;
+      for (const Buffer &other : aliveWith(buffer)) {
+        sum += other.bytes;
+      }
+      if (sum > most) {
+        most = sum;
+        peak = &buffer;
+      }
+    }
+    InFlightDiagnostic diag = getOperation().emitOpError("needs ")
+                              << bytes << " bytes of LDS, a workgroup can have "
+                              << limit;
+    for (const Buffer &other : aliveWith(*peak)) {
+      tile::AllocLdsOp alloc = other.alloc;
+      diag.attachNote(alloc.getLoc())
+          << "alive at the peak: " << alloc.getType() << ", "
+          << other.bytes << " bytes";
+    }
+    return diag;
+  }
+
+  void runOnOperation() override {
+    tile::KernelOp kernel = getOperation();
+    FailureOr<target::TargetInfo> target = tile::getTarget(kernel);
+    if (failed(target)) {
+      return signalPassFailure();
+    }
+    SmallVector<Buffer> buffers = collect();
+    // Registers are not known yet, so only LDS and wave slots count here.
+    auto workgroups = [&](int64_t bytes) {
+      return target->workgroupsPerCu(0, 0, bytes, kernel.getWaves() * 64);
+    };
+    int64_t bytes = placeShared(buffers);
+    SmallVector<Buffer> apart = buffers;
+    int64_t bytesApart = placeApart(apart);
+    if (bytesApart <= target->facts().ldsBytes &&
+        workgroups(bytesApart) >= workgroups(bytes)) {
+      buffers = apart;
+      bytes = bytesApart;
+    }
+    if (bytes > target->facts().ldsBytes) {
+      (void)overBudget(buffers, bytes, target->facts().ldsBytes);
+      return signalPassFailure();
+    }
+    Builder builder(&getContext());
+    for (Buffer &buffer : buffers) {
+      buffer.alloc.setOffsetAttr(builder.getI64IntegerAttr(buffer.offset));
+    }
+    kernel.setLdsBytesAttr(builder.getI64IntegerAttr(bytes));
+    kernel.emitRemark() << bytes << " bytes of LDS, "
+                        << target->ldsAllocation(bytes)
+                        << " allocated: " << workgroups(bytes)
+                        << " workgroups per compute unit as far as LDS and wave "
+                           "slots go";
+  }
+};
+} // namespace
