@@ -6,6 +6,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <algorithm>
+#include <array>
+
 using namespace llvm;
 using namespace tenon::layout;
 
@@ -46,50 +49,72 @@ unsigned LaneMap::operator()(unsigned lane) const {
   return source;
 }
 
+/// Where each lane of row 0 reads from; the other rows do the same.
+using RowMap = std::array<unsigned, 16>;
+
+static RowMap rowMapOf(const DppStep &step) {
+  RowMap map;
+  for (unsigned lane = 0; lane < map.size(); ++lane) {
+    map[lane] = step.sourceLane(lane);
+  }
+  return map;
+}
+
+/// The single move that carries out `map`.
+static std::optional<DppStep> singleMove(const RowMap &map) {
+  using Kind = DppStep::Kind;
+  unsigned selectors = 0;
+  for (unsigned i = 0; i <= quadMask; ++i) {
+    selectors |= (map[i] & quadMask) << (2 * i);
+  }
+  for (DppStep step : {DppStep{Kind::QuadPerm, selectors},
+                       DppStep{Kind::RowHalfMirror}, DppStep{Kind::RowMirror},
+                       DppStep{Kind::RowRotate, (0 - map[0]) & rowMask},
+                       DppStep{Kind::RowBroadcast, map[0]}}) {
+    if (rowMapOf(step) == map) {
+      return step;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<SmallVector<DppStep, 2>>
 tenon::layout::dppSteps(const LaneMap &map) {
   using Kind = DppStep::Kind;
-  ArrayRef<unsigned> images = map.images;
-  LaneMap identityMap = LaneMap::identity();
-  ArrayRef<unsigned> identity = identityMap.images;
-  if (images.drop_front(4) != identity.drop_front(4) || map.offset > rowMask) {
+  LaneMap identity = LaneMap::identity();
+  if (map == identity) {
+    return SmallVector<DppStep, 2>();
+  }
+  // All rows alike, and none left.
+  if (!std::equal(map.images.begin() + 4, map.images.end(),
+                  identity.images.begin() + 4)) {
     return std::nullopt;
   }
-  SmallVector<DppStep, 2> steps;
-  if (all_of(images.take_front(4), [](unsigned image) { return image == 0; })) {
-    steps.push_back({Kind::RowBroadcast, map.offset});
-    return steps;
+  RowMap row;
+  for (unsigned lane = 0; lane < row.size(); ++lane) {
+    row[lane] = map(lane);
+    if (row[lane] > rowMask) {
+      return std::nullopt;
+    }
   }
-  if (images.slice(2, 2) != identity.slice(2, 2) || images[0] > quadMask ||
-      images[1] > quadMask) {
-    return std::nullopt;
+  if (std::optional<DppStep> step = singleMove(row)) {
+    return SmallVector<DppStep, 2>{*step};
   }
-  // The xor with lane bits 2 and 3. The mirrors also flip bits 0 and 1, which
-  // the quad permutation undoes.
-  unsigned flipped = 0;
-  switch (map.offset & ~quadMask) {
-  case 4:
-    steps.push_back({Kind::RowHalfMirror});
-    flipped = quadMask;
-    break;
-  case 8:
-    steps.push_back({Kind::RowRotate, 8});
-    break;
-  case 12:
-    steps.push_back({Kind::RowMirror});
-    flipped = quadMask;
-    break;
-  default:
-    break;
+  // map = first o second. Of the moves of whole quads the first is tried, the
+  // second is what it leaves to do; rotations by less than a quad would leave
+  // more than one move.
+  for (DppStep first :
+       {DppStep{Kind::RowHalfMirror}, DppStep{Kind::RowMirror},
+        DppStep{Kind::RowRotate, 4}, DppStep{Kind::RowRotate, 8},
+        DppStep{Kind::RowRotate, 12}}) {
+    RowMap firstMap = rowMapOf(first);
+    RowMap rest;
+    for (unsigned lane = 0; lane < rest.size(); ++lane) {
+      rest[lane] = llvm::find(firstMap, row[lane]) - firstMap.begin();
+    }
+    if (std::optional<DppStep> second = singleMove(rest)) {
+      return SmallVector<DppStep, 2>{first, *second};
+    }
   }
-  unsigned selectors = 0;
-  unsigned identitySelectors = 0;
-  for (unsigned i = 0; i <= quadMask; ++i) {
-    selectors |= ((map(i) ^ flipped) & quadMask) << (2 * i);
-    identitySelectors |= i << (2 * i);
-  }
-  if (selectors != identitySelectors) {
-    steps.push_back({Kind::QuadPerm, selectors});
-  }
-  return steps;
+  return std::nullopt;
 }

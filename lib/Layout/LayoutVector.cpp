@@ -38,8 +38,9 @@ unsigned Layout::vectorWidth(ArrayRef<int64_t> strides, unsigned elementBits,
     }
     auto overlaps = [&](const Basis &other) {
       return &other != &basis &&
-             any_of(zip_equal(basis, other), [](auto entries) {
-               return (std::get<0>(entries) & std::get<1>(entries)) != 0;
+             any_of(zip_equal(basis, other, strides), [](auto entries) {
+               auto [own, others, stride] = entries;
+               return (own & others) != 0 && stride != 0;
              });
     };
     if (!isKnown || offset != int64_t(1) << bit ||

@@ -76,6 +76,10 @@ Expected<LdsLayout> LdsLayout::create(ArrayRef<int64_t> shape,
                        "bits",
                        term.bit, term.dim, Log2_64_Ceil(shape[term.dim]));
     }
+    if (!isPowerOf2_32(elementBits) || term.mask * 8 % elementBits != 0) {
+      return makeError("swizzle mask {0} tears elements of {1} bits apart",
+                       term.mask, elementBits);
+    }
     shortest = std::min(shortest, strides[term.dim]);
   }
   int64_t blockBits = layout.swizzleBlock() * 8;
@@ -200,10 +204,10 @@ LdsLayout::coordinatesAt(int64_t address) const {
   // Splits an unswizzled address from the longest stride down.
   SmallVector<unsigned> order = dimsByStride(extents, elementStrides);
   auto split = [&](int64_t bytes) -> std::optional<SmallVector<int64_t>> {
-    int64_t rest = divideCeil(bytes * 8, bitsPerElement);
-    if (rest * bitsPerElement >= (bytes + 1) * 8) {
-      return std::nullopt; // The byte lies inside an element.
+    if (bytes * 8 % bitsPerElement != 0) {
+      return std::nullopt;
     }
+    int64_t rest = bytes * 8 / bitsPerElement;
     SmallVector<int64_t> coords(rank(), 0);
     for (unsigned dim : reverse(order)) {
       coords[dim] = rest / elementStrides[dim];

@@ -40,11 +40,10 @@ struct LaneMap {
   bool operator==(const LaneMap &) const = default;
 };
 
-/// The DPP moves that carry out `map`, at most two, the first applied to the
-/// operand and the second to its result; empty for the identity, nullopt when
-/// there are none. Covered are affine maps within quads followed by a xor with
-/// any mask of the row (every lane xor below 16 is one of these), and the
-/// broadcast of one lane to its row.
+/// The fewest DPP moves that carry out `map`, the first applied to the operand
+/// and the second to its result: empty for the identity, nullopt when two do
+/// not suffice. Every lane xor below 16, every affine map within quads and the
+/// broadcast of one lane to its row are among those that do.
 std::optional<llvm::SmallVector<DppStep, 2>> dppSteps(const LaneMap &map);
 
 } // namespace tenon::layout

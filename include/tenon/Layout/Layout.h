@@ -247,14 +247,16 @@ public:
   // Vector access
   //===--------------------------------------------------------------------===//
 
-  /// The widest power of two V such that in each aligned group of V registers
-  /// register j holds the element j places along `dim` after that of register
-  /// 0, on every thread, and that first coordinate is a multiple of V.
+  /// The widest power of two V (at most the registers of the core) such that in
+  /// each aligned group of V registers register j holds the element j places
+  /// along `dim` after that of register 0, on every thread, and that first
+  /// coordinate is a multiple of V.
   unsigned contiguous(unsigned dim) const;
 
-  /// The widest power of two V such that in each aligned group of V registers
-  /// register j lies j elements after register 0 in a memory where one step
-  /// along dim d is strides[d] elements (-1: not known), and V * elementBits
+  /// The widest power of two V (at most the registers of the core) such that in
+  /// each aligned group of V registers register j lies j elements after
+  /// register 0 in a memory where one step along dim d is strides[d] elements
+  /// (-1: not known), and V * elementBits
   /// <= maxBits. Says nothing about alignment: see runAlignment.
   unsigned vectorWidth(llvm::ArrayRef<int64_t> strides, unsigned elementBits,
                        unsigned maxBits) const;

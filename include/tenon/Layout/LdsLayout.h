@@ -40,8 +40,9 @@ struct LdsPadding {
 /// `create` checks that no two elements share an address: strides, ascending,
 /// leave room for the extents below them; with t the smallest power of two
 /// above all masks, the stride of each swizzling dim and of every longer one is
-/// a multiple of t bytes. Then the xor permutes each aligned block of t bytes
-/// within itself, by a mask that depends on the number of the block only.
+/// a multiple of t bytes; masks move whole elements. Then the xor permutes each
+/// aligned block of t bytes within itself, by a mask that depends on the number
+/// of the block only.
 class LdsLayout {
 public:
   static llvm::Expected<LdsLayout>
@@ -78,9 +79,9 @@ public:
   /// block counted in full.
   int64_t sizeInBytes() const;
 
-  /// The element whose first bit is the first one to begin in byte `address`,
-  /// or nullopt when none begins there: the inverse that a copy needs which
-  /// writes LDS in address order (direct-to-LDS loads).
+  /// The element that begins with byte `address`, or nullopt when none does:
+  /// the inverse that a copy needs which writes LDS in address order
+  /// (direct-to-LDS loads).
   std::optional<llvm::SmallVector<int64_t>>
   coordinatesAt(int64_t address) const;
 

@@ -118,7 +118,8 @@ void expectSwapsMoveRightData(const Layout &src, const Layout &dst,
 TEST(Conversion, ClassIsRightAndLeast) {
   LayoutGenerator generator(61);
   std::map<ConversionKind, int> seen;
-  for (int trial = 0; trial < 1500; ++trial) {
+  int swapped = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
     bool withModes = trial % 3 == 0;
     auto tile = generator.tile(withModes);
     RawLayout rawSrc =
@@ -129,19 +130,17 @@ TEST(Conversion, ClassIsRightAndLeast) {
     int64_t likeness = generator.pick(0, 4);
     if (likeness > 0) {
       rawDst = rawSrc;
-      for (unsigned part = 0; part < 2; ++part) {
-        std::mt19937 order(trial);
-        std::shuffle(rawDst.bases[part].begin(),
-                     rawDst.bases[part].end() - (part == 1
-                                                     ? (likeness == 1   ? 6
-                                                        : likeness == 2 ? 4
-                                                        : likeness == 3 ? 2
-                                                                        : 0)
-                                                     : 0),
-                     order);
-      }
-      if (likeness == 4 && !rawDst.bases[0].empty()) {
-        std::swap(rawDst.bases[0][0], rawDst.bases[1][generator.pick(0, 5)]);
+      std::mt19937 order(trial);
+      auto &registers = rawDst.bases[0];
+      auto &lanes = rawDst.bases[1];
+      std::shuffle(registers.begin(), registers.end(), order);
+      if (likeness == 2) {
+        std::shuffle(lanes.begin(), lanes.begin() + 2, order);
+      } else if (likeness == 3) {
+        std::shuffle(lanes.begin(), lanes.end(), order);
+      } else if (likeness == 4 && !registers.empty()) {
+        std::swap(registers.front(), lanes[generator.pick(3, 5)]);
+        std::swap(registers.back(), lanes[generator.pick(3, 5)]);
       }
     }
     Layout src = cantFail(rawSrc.create());
@@ -179,14 +178,16 @@ TEST(Conversion, ClassIsRightAndLeast) {
                   src.freeRegisterMask() != 0 || dst.freeRegisterMask() != 0);
     }
     if (!conversion.swaps.empty()) {
+      ++swapped;
       expectSwapsMoveRightData(src, dst, conversion);
     }
   }
   EXPECT_GT(seen[ConversionKind::Free], 30);
   EXPECT_GT(seen[ConversionKind::WithinLane], 30);
-  EXPECT_GT(seen[ConversionKind::WithinRow], 10);
+  EXPECT_GT(seen[ConversionKind::WithinRow], 20);
   EXPECT_GT(seen[ConversionKind::CrossLane], 100);
   EXPECT_GT(seen[ConversionKind::Lds], 100);
+  EXPECT_GT(swapped, 20);
 }
 
 TEST(Conversion, SameLayoutIsFree) {

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <random>
+#include <set>
 
 using namespace llvm;
 using namespace tenon::layout;
@@ -104,6 +105,53 @@ TEST(Dpp, FoundSequencesAreRight) {
     }
   }
   EXPECT_GT(found, 2000);
+}
+
+// Against all pairs of moves: a map that dppSteps refuses is beyond two moves.
+TEST(Dpp, RefusedMapsNeedMoreThanTwoMoves) {
+  using Kind = DppStep::Kind;
+  SmallVector<DppStep> moves{{Kind::RowHalfMirror}, {Kind::RowMirror}};
+  for (unsigned i = 0; i < 256; ++i) {
+    moves.push_back({Kind::QuadPerm, i});
+  }
+  for (unsigned i = 0; i < 16; ++i) {
+    moves.push_back({Kind::RowRotate, i});
+    moves.push_back({Kind::RowBroadcast, i});
+  }
+  std::set<std::array<unsigned, 16>> reachable;
+  for (const DppStep &first : moves) {
+    for (const DppStep &second : moves) {
+      std::array<unsigned, 16> row;
+      for (unsigned lane = 0; lane < 16; ++lane) {
+        row[lane] = first.sourceLane(second.sourceLane(lane));
+      }
+      reachable.insert(row);
+    }
+  }
+  // All affine maps of a row in which lane bits 0 and 1 stay in their quad or
+  // not, sampled.
+  std::mt19937 random(52);
+  auto pick = [&](unsigned high) {
+    return std::uniform_int_distribution<unsigned>(0, high)(random);
+  };
+  int refused = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    LaneMap map = LaneMap::identity();
+    for (int changes = pick(3); changes >= 0; --changes) {
+      map.images[pick(3)] = pick(15);
+    }
+    map.offset = pick(15);
+    std::array<unsigned, 16> row;
+    for (unsigned lane = 0; lane < 16; ++lane) {
+      row[lane] = map(lane);
+    }
+    bool found = dppSteps(map).has_value();
+    ASSERT_EQ(found, reachable.contains(row))
+        << map.images[0] << ' ' << map.images[1] << ' ' << map.images[2] << ' '
+        << map.images[3] << ' ' << map.offset;
+    refused += !found;
+  }
+  EXPECT_GT(refused, 1000);
 }
 
 TEST(Dpp, NothingLeavesItsRow) {

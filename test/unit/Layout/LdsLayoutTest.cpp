@@ -63,7 +63,7 @@ TEST(LdsLayout, ElementsHaveAddressesOfTheirOwn) {
   LayoutGenerator generator(71);
   int accepted = 0;
   int swizzled = 0;
-  for (int trial = 0; trial < 3000; ++trial) {
+  for (int trial = 0; trial < 8000; ++trial) {
     Expected<LdsLayout> lds = randomLds(generator);
     if (!lds) {
       consumeError(lds.takeError());
