@@ -53,8 +53,8 @@ TEST(CompareTest, WithinBoundsBothMeasures) {
   ErrorAccumulator spike;
   spike.add(region(expected), result);
   EXPECT_DOUBLE_EQ(spike.relativeL2().value, 0.005);
-  EXPECT_FALSE(spike.within(0.01)); // 0.5 > 4 * 0.01
-  EXPECT_TRUE(spike.within(0.126));
+  EXPECT_FALSE(spike.within(0.124)); // 0.5 > 4 * 0.124
+  EXPECT_TRUE(spike.within(0.125));
 }
 
 TEST(CompareTest, ZeroReferenceIsMatchedExactly) {
