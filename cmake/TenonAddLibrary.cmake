@@ -45,3 +45,14 @@ function(tenon_add_benchmark name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} benchmark::benchmark)
   set_property(GLOBAL APPEND PROPERTY TENON_BENCHMARKS ${name})
 endfunction()
+
+# tenon_add_mlir_tool(NAME SOURCES... [LINK libs...])
+#   An executable whose sources include MLIR headers. They are compiled as a
+#   library, because the precompiled header is not one of an executable (-fPIE).
+function(tenon_add_mlir_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  tenon_add_mlir_library(${name}-main ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK})
+  file(WRITE "${CMAKE_BINARY_DIR}/${name}-anchor.cpp" "// main is in a library.\n")
+  add_executable(${name} "${CMAKE_BINARY_DIR}/${name}-anchor.cpp")
+  target_link_libraries(${name} PRIVATE ${name}-main)
+endfunction()

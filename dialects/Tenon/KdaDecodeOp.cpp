@@ -27,8 +27,10 @@ SmallVector<OperandContract> KdaDecodeOp::getOperandContracts() {
                  int64_t alignment, bool freeStride,
                  Access access = Access::Read) {
     if (value) {
+      // Pools are strided by the slots of every layer.
+      bool wide = name == "conv_state" || name == "state";
       contracts.push_back(
-          {name, value, access, std::move(dims), alignment, freeStride});
+          {name, value, access, std::move(dims), alignment, freeStride, wide});
     }
   };
   add("qkv", getQkv(), {requests, fixed(3 * width)}, 16, true);

@@ -35,6 +35,8 @@ struct OperandContract {
   int64_t alignment = 1;
   /// Whether the stride of dimension 0 is a run-time value.
   bool freeStride = false;
+  /// Whether a free stride may be 2^31 bytes or more.
+  bool wideStride = false;
 };
 
 } // namespace tenon::spec

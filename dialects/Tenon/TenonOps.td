@@ -61,8 +61,9 @@ def Tenon_KdaDecodeOp : Tenon_SpecOp<"kda_decode", [AttrSizedOperandSegments]> {
 
     **Preconditions**: 16-byte alignment of the base and of every free stride of
     qkv, raw_g, out_gate, conv_weight, dt_bias, norm_weight, conv_state, state
-    and out; the element's alignment for the rest; a free stride is below 2^32
-    bytes, one conv_state slot below 2^31 bytes. N = 0 launches nothing.
+    and out; the element's alignment for the rest; no free stride is negative;
+    those of conv_state and state are 64-bit, the others below 2^31 bytes; one
+    conv_state slot is below 2^31 bytes. N = 0 launches nothing.
 
     **Caller errors that no check can see on the device**: operands that overlap;
     two requests with the same slot that is not null; a slot that is not null and

@@ -36,5 +36,5 @@ tenon::tile::getTarget(Operation *op) {
     }
   }
   return op->emitError("the module names no chip: expected an attribute such "
-                       "as tile.target = #tile.target<gfx950>");
+                       "as tile.target = #tile.target<\"gfx950\">");
 }

@@ -12,6 +12,9 @@ using namespace tenon;
 // what streaming kernels behave like on this class of chips; only the order of
 // schedules depends on it.
 static constexpr double memoryLatency = 2.0e-6;
+// A SIMD of 16 lanes takes four clocks for a vector instruction of a wave of 64
+// (AMD CDNA3 ISA).
+static constexpr double clocksPerInstruction = 4.0;
 
 double cost::streamingCost(const StreamingWorkgroup &workgroup,
                            const target::TargetInfo &target) {
@@ -27,9 +30,11 @@ double cost::streamingCost(const StreamingWorkgroup &workgroup,
   // Bytes per second that one compute unit can draw with this many in flight.
   double drawn = std::min(bandwidthPerCu, inFlight / memoryLatency);
   double memoryTime = workgroup.bytesInFlight / drawn;
-  // One SIMD issues about one instruction per clock, four SIMDs share the work;
-  // it overlaps with the memory time of the other resident workgroups.
-  double issueTime = workgroup.waveInstructions /
-                     (facts.simdsPerCu * facts.clockHz);
-  return memoryTime + issueTime / resident;
+  // The slots that its instructions take from the other resident workgroups,
+  // and the chain of its own, which nothing hides when there are few workgroups.
+  double slots = clocksPerInstruction * workgroup.waveInstructions /
+                 (facts.simdsPerCu * facts.clockHz);
+  double chain = clocksPerInstruction * workgroup.waveInstructions /
+                 (workgroup.waves * facts.clockHz);
+  return memoryTime + slots + chain;
 }

@@ -62,9 +62,11 @@ void PlanBuilder::requireContract(const spec::OperandContract &contract) {
               std::max<int64_t>(1, contract.alignment / elementBytes(contract))));
       require(arith::CmpIPredicate::sge, stride(name, 0), constant(0),
               (name + ": the outermost stride must not be negative").str());
-      require(arith::CmpIPredicate::slt, strideBytes(name),
-              constant(int64_t(1) << 32),
-              (name + ": the outermost stride must be below 2^32 bytes").str());
+      if (!contract.wideStride) {
+        require(arith::CmpIPredicate::slt, strideBytes(name),
+                constant(int64_t(1) << 31),
+                (name + ": the outermost stride must be below 2^31 bytes").str());
+      }
       return;
     }
     require(arith::CmpIPredicate::eq, stride(name, dim), dense,
@@ -74,7 +76,11 @@ void PlanBuilder::requireContract(const spec::OperandContract &contract) {
 }
 
 Value PlanBuilder::constant(int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
+  Value &known = constants[value];
+  if (!known) {
+    known = arith::ConstantIndexOp::create(b, loc, value);
+  }
+  return known;
 }
 
 Value PlanBuilder::size(StringRef operand, unsigned dim) {
@@ -86,7 +92,11 @@ Value PlanBuilder::size(StringRef operand, unsigned dim) {
 }
 
 Value PlanBuilder::stride(StringRef operand, unsigned dim) {
-  return spec::StrideOp::create(b, loc, b.getIndexType(), operand, dim);
+  Value &known = strides[{operand.str(), dim}];
+  if (!known) {
+    known = spec::StrideOp::create(b, loc, b.getIndexType(), operand, dim);
+  }
+  return known;
 }
 
 Value PlanBuilder::strideBytes(StringRef operand) {
@@ -94,7 +104,7 @@ Value PlanBuilder::strideBytes(StringRef operand) {
 }
 
 Value PlanBuilder::mul(Value a, Value c) {
-  return arith::MulIOp::create(b, loc, a, c);
+  return b.createOrFold<arith::MulIOp>(loc, a, c);
 }
 
 void PlanBuilder::require(arith::CmpIPredicate predicate, Value lhs, Value rhs,
@@ -117,6 +127,12 @@ void PlanBuilder::pointer(StringRef operand) {
 void PlanBuilder::scalar32(Value value) {
   args.push_back(b.getDictionaryAttr(
       b.getNamedAttr("i32", b.getI64IntegerAttr(values.size()))));
+  values.push_back(value);
+}
+
+void PlanBuilder::scalar64(Value value) {
+  args.push_back(b.getDictionaryAttr(
+      b.getNamedAttr("i64", b.getI64IntegerAttr(values.size()))));
   values.push_back(value);
 }
 

@@ -8,6 +8,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <map>
+
 namespace tenon::kernels {
 
 /// Writes one `tenon.plan`. The constructor creates it with the operands of the
@@ -35,6 +37,7 @@ public:
   /// @{
   void pointer(llvm::StringRef operand);
   void scalar32(mlir::Value value);
+  void scalar64(mlir::Value value);
   /// @}
 
   /// Launches \p kernel with the arguments collected so far.
@@ -49,6 +52,8 @@ private:
   mlir::OpBuilder b;
   mlir::Location loc;
   llvm::SmallVector<spec::OperandContract> contracts;
+  std::map<int64_t, mlir::Value> constants;
+  std::map<std::pair<std::string, unsigned>, mlir::Value> strides;
   llvm::SmallVector<mlir::Attribute> args;
   llvm::SmallVector<mlir::Value> values;
 };

@@ -39,8 +39,12 @@ Value TileBuilder::workgroupId(unsigned dim) {
 }
 
 Value TileBuilder::wideMul(Value a, Value c) {
-  return create<arith::MulIOp>(create<arith::ExtUIOp>(b.getI64Type(), a),
-                               create<arith::ExtUIOp>(b.getI64Type(), c));
+  auto widen = [&](Value value) -> Value {
+    return value.getType().isInteger(64)
+               ? value
+               : create<arith::ExtUIOp>(b.getI64Type(), value);
+  };
+  return create<arith::MulIOp>(widen(a), widen(c));
 }
 
 Value TileBuilder::add(Value a, Value c) { return create<arith::AddIOp>(a, c); }

@@ -31,7 +31,7 @@ public:
   mlir::Value i64(int64_t value);
   mlir::Value f32(double value);
   mlir::Value workgroupId(unsigned dim);
-  /// `a * b` of two unsigned 32-bit scalars in 64 bits.
+  /// `a * b` in 64 bits; 32-bit scalars are unsigned.
   mlir::Value wideMul(mlir::Value a, mlir::Value b);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);

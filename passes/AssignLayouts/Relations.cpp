@@ -53,7 +53,13 @@ llvm::Expected<layout::Layout> assign::spreadRows(ArrayRef<int64_t> shape,
     waveCounts[dim] = std::gcd(rest / lanes[dim], wavesLeft);
     wavesLeft /= waveCounts[dim];
   }
-  return layout::Layout::blocked(shape, order, perThread, lanes, waveCounts);
+  auto spread =
+      layout::Layout::blocked(shape, order, perThread, lanes, waveCounts);
+  if (!spread || wavesLeft == 1) {
+    return spread;
+  }
+  layout::Repeat replicas{HwDim::Wave, wavesLeft, std::nullopt};
+  return layout::Layout::repeat(*spread, replicas);
 }
 
 /// \p layout with a new dimension \p dim of extent \p extent in registers: in

@@ -118,7 +118,9 @@ Value Emitter::transcendental(Operation *op, Value x) {
 static FailureOr<Value> approximated(Operation *op) {
   arith::FastMathFlags flags = arith::FastMathFlags::none;
   if (auto fast = dyn_cast<arith::ArithFastMathInterface>(op)) {
-    flags = fast.getFastMathFlagsAttr().getValue();
+    if (arith::FastMathFlagsAttr attr = fast.getFastMathFlagsAttr()) {
+      flags = attr.getValue();
+    }
   }
   if (auto divide = dyn_cast<arith::DivFOp>(op)) {
     auto constant = divide.getLhs().getDefiningOp<arith::ConstantOp>();

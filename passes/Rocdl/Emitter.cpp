@@ -83,10 +83,8 @@ void Emitter::createFunction() {
   Block *entry = function.addEntryBlock(b);
   for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     scalars.map(kernel.getBody().getArgument(index), entry->getArgument(index));
-    if (isa<tile::PtrType>(type)) {
-      // Operands do not overlap: part of every op's contract.
-      function.setArgAttr(index, "llvm.noalias", b.getUnitAttr());
-    }
+    // No `noalias`, although operands do not overlap: it would let LLVM move
+    // accesses across the statement of an order fence.
     if (auto argName = kernel.getArgAttrOfType<StringAttr>(index, "tile.name")) {
       function.setArgAttr(index, "tile.name", argName);
     }

@@ -112,6 +112,7 @@ private:
   mlir::Value toVector(const Parts &parts, int64_t first, unsigned count);
   void appendVector(llvm::SmallVectorImpl<mlir::Value> &elements,
                     mlir::Value vector, unsigned count);
+  mlir::Value localise(mlir::Value offset);
   mlir::FailureOr<llvm::SmallVector<BufferAccess>>
   planAccess(mlir::Operation *op, const BufferView &view,
              const layout::Layout &layout, mlir::OperandRange offsets);

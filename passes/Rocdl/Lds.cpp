@@ -31,7 +31,7 @@ struct LdsAccess {
 static FailureOr<LdsAccess> planLds(Operation *op, const layout::Layout &layout,
                                     tile::LdsType type) {
   SmallVector<int64_t> strides(layout.rank(), 1);
-  for (int64_t dim = layout.rank() - 2; dim >= 0; --dim) {
+  for (int64_t dim = int64_t(layout.rank()) - 2; dim >= 0; --dim) {
     strides[dim] = strides[dim + 1] * type.getShape()[dim + 1];
   }
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
@@ -158,6 +158,13 @@ void Emitter::emitBarrier() {
 
 void Emitter::emitOrderFence() {
   flushGuarded();
-  // Everything but vector memory may cross.
+  // Two parts: an empty statement that may write any memory, which keeps LLVM
+  // IR passes and instruction selection from moving accesses, and a barrier for
+  // the machine scheduler that everything but vector memory may cross.
+  LLVM::InlineAsmOp::create(
+      b, loc, TypeRange(), ValueRange(), /*asm_string=*/"",
+      /*constraints=*/"~{memory}", /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr(), ArrayAttr());
   ROCDL::SchedBarrier::create(b, loc, 0x78F);
 }

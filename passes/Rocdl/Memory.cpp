@@ -118,6 +118,7 @@ Emitter::planAccess(Operation *op, const BufferView &view,
   } else {
     base = addI32(base, uniformBytes);
   }
+  base = localise(base);
   SmallVector<BufferAccess> accesses;
   for (int64_t reg = 0; reg < layout.numRegisters(); reg += count) {
     SmallVector<int64_t> coordinates = layout.coordinates(reg, 0, 0);
@@ -151,6 +152,21 @@ Emitter::planAccess(Operation *op, const BufferView &view,
     accesses.push_back({reg, count, offset, soffset ? soffset : i32(0)});
   }
   return accesses;
+}
+
+/// Makes constants that are added to \p offset stay in the block of the access,
+/// where instruction selection folds them into it. Offsets that a load in an
+/// earlier block has computed would be kept in registers instead.
+Value Emitter::localise(Value offset) {
+  if (!offset || b.getInsertionBlock()->isEntryBlock()) {
+    return offset;
+  }
+  return LLVM::InlineAsmOp::create(
+             b, loc, offset.getType(), offset, /*asm_string=*/"",
+             /*constraints=*/"=v,0", /*has_side_effects=*/false,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
 }
 
 /// The type of the register that holds \p bytes of an access.

@@ -20,8 +20,8 @@ struct StreamingWorkgroup {
 
 /// Relative time per workgroup; lower is better. Two effects are weighed: how
 /// far the loads in flight on one compute unit cover the memory latency at the
-/// attainable bandwidth (Little's law), and the issue slots that the
-/// instructions take. Infinity when not even one workgroup fits a compute unit.
+/// attainable bandwidth (Little's law), and the time that its instructions
+/// take, from others and one after the other. Infinity when not even one workgroup fits a compute unit.
 double streamingCost(const StreamingWorkgroup &workgroup,
                      const target::TargetInfo &target);
 

@@ -379,8 +379,10 @@ LogicalResult kernels::kda::lowerDecode(spec::KdaDecodeOp op,
   }
   for (const spec::OperandContract &contract : contracts) {
     if (contract.freeStride) {
-      argument((contract.name + "_stride").str(), builder.getI32Type());
-      plan.scalar32(plan.strideBytes(contract.name));
+      argument((contract.name + "_stride").str(),
+               contract.wideStride ? builder.getI64Type() : builder.getI32Type());
+      Value stride = plan.strideBytes(contract.name);
+      contract.wideStride ? plan.scalar64(stride) : plan.scalar32(stride);
     }
   }
   bool sd = op.getConvLayout() == spec::ConvLayout::SD;
