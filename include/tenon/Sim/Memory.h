@@ -73,36 +73,53 @@ public:
   /// Forgets which pages of the allocation at `base` were written.
   llvm::Error clearWritten(uint64_t base);
 
-  /// Host address of `bytes` device bytes that lie in one page of one
-  /// allocation; null when they do not (the caller then goes byte by byte or
-  /// reports `describe`).
-  uint8_t *translate(uint64_t address, uint64_t bytes, bool forWrite) {
+  /// Device addresses that are contiguous on the host.
+  struct Window {
+    uint64_t begin = 0;
+    uint64_t end = 0; ///< exclusive; 0 for an address outside all allocations
+    uint8_t *host = nullptr; ///< of `begin`
+
+    /// Host address of `bytes` bytes, or null when they are not all inside.
+    uint8_t *at(uint64_t address, uint64_t bytes) const {
+      return address >= begin && address < end && bytes <= end - address
+                 ? host + (address - begin)
+                 : nullptr;
+    }
+  };
+
+  /// The page around an address, as far as it belongs to the allocation.
+  Window window(uint64_t address, bool forWrite) {
     uint64_t slot = address >> slotShift;
     if (slot >= slotCount) {
-      return nullptr;
+      return {};
     }
     Allocation *allocation = slots[slot].load(std::memory_order_acquire);
     if (!allocation) {
-      return nullptr;
+      return {};
     }
     uint64_t offset = address - allocation->base;
     // An address below the base wraps to a huge offset.
-    if (offset >= allocation->bytes || bytes > allocation->bytes - offset) {
-      return nullptr;
+    if (offset >= allocation->bytes) {
+      return {};
     }
-    uint64_t inPage = offset % pageBytes;
-    if (inPage + bytes > pageBytes) {
-      return nullptr;
-    }
-    Page *page =
-        allocation->pages[offset / pageBytes].load(std::memory_order_acquire);
+    uint64_t index = offset / pageBytes;
+    Page *page = allocation->pages[index].load(std::memory_order_acquire);
     if (!page) {
-      page = materialise(*allocation, offset / pageBytes);
+      page = materialise(*allocation, index);
     }
     if (forWrite && !page->written.load(std::memory_order_relaxed)) {
       page->written.store(true, std::memory_order_relaxed);
     }
-    return page->bytes + inPage;
+    uint64_t left = allocation->bytes - index * pageBytes;
+    uint64_t begin = allocation->base + index * pageBytes;
+    return {begin, begin + (left < pageBytes ? left : pageBytes), page->bytes};
+  }
+
+  /// Host address of device bytes that lie in one page of one allocation; null
+  /// when they do not (the caller then goes byte by byte or reports
+  /// `describe`).
+  uint8_t *translate(uint64_t address, uint64_t bytes, bool forWrite) {
+    return window(address, forWrite).at(address, bytes);
   }
 
   /// Where an address lies, for messages: the allocation that holds it, or the

@@ -1,0 +1,101 @@
+//===- Disassembler.cpp - LLVM's decoder for AMDGPU code --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Disassembler.h"
+
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCContext.h"
+#include "llvm/MC/MCDisassembler/MCDisassembler.h"
+#include "llvm/MC/MCInst.h"
+#include "llvm/MC/MCInstPrinter.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/MCTargetOptions.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <mutex>
+
+using namespace llvm;
+
+namespace tenon::sim {
+
+struct Disassembler::State {
+  std::unique_ptr<MCRegisterInfo> registers;
+  std::unique_ptr<MCAsmInfo> asmInfo;
+  std::unique_ptr<MCInstrInfo> instructions;
+  std::unique_ptr<MCSubtargetInfo> subtarget;
+  std::unique_ptr<MCContext> context;
+  std::unique_ptr<MCDisassembler> disassembler;
+  std::unique_ptr<MCInstPrinter> printer;
+};
+
+Disassembler::Disassembler() : state(std::make_unique<State>()) {}
+Disassembler::~Disassembler() = default;
+
+Expected<std::unique_ptr<Disassembler>>
+Disassembler::create(Processor processor) {
+  static std::once_flag initialised;
+  std::call_once(initialised, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUDisassembler();
+  });
+  Triple triple("amdgcn-amd-amdhsa");
+  std::string message;
+  const Target *target = TargetRegistry::lookupTarget(triple, message);
+  if (!target) {
+    return createStringError("no AMDGPU target in this LLVM: " + message);
+  }
+  std::unique_ptr<Disassembler> result(new Disassembler());
+  State &state = *result->state;
+  MCTargetOptions options;
+  state.registers.reset(target->createMCRegInfo(triple));
+  state.asmInfo.reset(
+      target->createMCAsmInfo(*state.registers, triple, options));
+  state.instructions.reset(target->createMCInstrInfo());
+  state.subtarget.reset(target->createMCSubtargetInfo(
+      triple, processorName(processor), /*Features=*/""));
+  state.context =
+      std::make_unique<MCContext>(triple, state.asmInfo.get(),
+                                  state.registers.get(), state.subtarget.get());
+  state.disassembler.reset(
+      target->createMCDisassembler(*state.subtarget, *state.context));
+  state.printer.reset(
+      target->createMCInstPrinter(triple, /*SyntaxVariant=*/0, *state.asmInfo,
+                                  *state.instructions, *state.registers));
+  if (!state.disassembler || !state.printer) {
+    return createStringError("this LLVM has no AMDGPU disassembler");
+  }
+  return result;
+}
+
+Decoded Disassembler::decode(ArrayRef<uint8_t> bytes, uint64_t address) {
+  MCInst inst;
+  uint64_t size = 0;
+  if (state->disassembler->getInstruction(inst, size, bytes, address,
+                                          nulls()) != MCDisassembler::Success) {
+    return {};
+  }
+  // "v_add_f32_e32 " or with a tab: the rest of the line follows.
+  StringRef name = state->printer->getMnemonic(inst).first;
+  return {unsigned(size), name.rtrim()};
+}
+
+std::string Disassembler::print(ArrayRef<uint8_t> bytes, uint64_t address) {
+  MCInst inst;
+  uint64_t size = 0;
+  if (state->disassembler->getInstruction(inst, size, bytes, address,
+                                          nulls()) != MCDisassembler::Success) {
+    return "<not an instruction>";
+  }
+  std::string text;
+  raw_string_ostream stream(text);
+  state->printer->printInst(&inst, address, /*Annot=*/"", *state->subtarget,
+                            stream);
+  return StringRef(text).trim().str();
+}
+
+} // namespace tenon::sim

@@ -1,0 +1,56 @@
+//===- MemoryAccess.cpp - lane addresses into device memory -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "MemoryAccess.h"
+
+#include "LdsAccess.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace tenon::sim {
+
+void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
+                     unsigned bytes, bool isStore) {
+  wave.fail(llvm::formatv("lane {0}: {1} of {2} bytes at {3:x} is outside "
+                          "every allocation: {4}",
+                          lane, isStore ? "store" : "load", bytes, address,
+                          wave.memory->describe(address))
+                .str());
+}
+
+bool copyAcrossPages(Wave &wave, unsigned lane, uint64_t address,
+                     uint8_t *bytes, unsigned count, bool isStore) {
+  for (unsigned i = 0; i < count; ++i) {
+    uint8_t *host = wave.memory->translate(address + i, 1, isStore);
+    if (!host) {
+      reportBadAccess(wave, lane, address, count, isStore);
+      return false;
+    }
+    if (isStore) {
+      *host = bytes[i];
+    } else {
+      bytes[i] = *host;
+    }
+  }
+  return true;
+}
+
+void loadToLds(Wave &wave, const LaneAddresses &lanes, uint64_t written,
+               uint32_t base, unsigned bytes) {
+  std::vector<WaitCounters::LdsWrite> writes;
+  writes.reserve(waveSize);
+  for (uint64_t rest = written; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    WaitCounters::LdsWrite write = {base + lane * bytes, bytes, {}};
+    if ((lanes.active >> lane) & 1) {
+      if (!copyAcrossPages(wave, lane, lanes.address[lane], write.data, bytes,
+                           /*isStore=*/false)) {
+        return;
+      }
+    }
+    writes.push_back(write);
+  }
+  wave.waits.issueVmemToLds(std::move(writes));
+}
+
+} // namespace tenon::sim
