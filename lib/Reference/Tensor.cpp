@@ -45,38 +45,45 @@ TensorView TensorView::dense(ElementType type, llvm::ArrayRef<int64_t> shape,
           source};
 }
 
-/// The code of element \p index of the elements that \p bytes hold.
-static uint64_t codeAt(ElementType type, llvm::ArrayRef<uint8_t> bytes,
-                       uint64_t index) {
-  using namespace llvm::support::endian;
-  switch (bitWidth(type)) {
-  case 4:
-    return (bytes[index / 2] >> (index % 2 * 4)) & 0xf;
-  case 8:
-    return bytes[index];
-  case 16:
-    return read16le(&bytes[index * 2]);
-  case 32:
-    return read32le(&bytes[index * 4]);
-  default:
-    return read64le(&bytes[index * 8]);
-  }
-}
-
 /// Calls \p visit with the code of each of \p count consecutive elements, from
 /// element \p first of \p source on.
 template <typename Visit>
 static void visitRun(ElementType type, const ByteSource &source, uint64_t first,
                      uint64_t count, llvm::SmallVectorImpl<uint8_t> &buffer,
                      Visit visit) {
+  using namespace llvm::support::endian;
   unsigned bits = bitWidth(type);
   uint64_t begin = first * bits / 8, end = ((first + count) * bits + 7) / 8;
   buffer.resize_for_overwrite(end - begin);
   source.read(begin, buffer);
-  // A run of 4-bit elements may begin in the high half of a byte.
-  uint64_t skipped = first - begin * 8 / bits;
-  for (uint64_t i = 0; i < count; ++i) {
-    visit(codeAt(type, buffer, skipped + i));
+  const uint8_t *bytes = buffer.data();
+  switch (bits) {
+  case 4:
+    // A run may begin in the high half of a byte.
+    for (uint64_t i = first % 2; i < first % 2 + count; ++i) {
+      visit((bytes[i / 2] >> (i % 2 * 4)) & 0xf);
+    }
+    return;
+  case 8:
+    for (uint64_t i = 0; i < count; ++i) {
+      visit(bytes[i]);
+    }
+    return;
+  case 16:
+    for (uint64_t i = 0; i < count; ++i) {
+      visit(read16le(bytes + i * 2));
+    }
+    return;
+  case 32:
+    for (uint64_t i = 0; i < count; ++i) {
+      visit(read32le(bytes + i * 4));
+    }
+    return;
+  default:
+    for (uint64_t i = 0; i < count; ++i) {
+      visit(read64le(bytes + i * 8));
+    }
+    return;
   }
 }
 
@@ -143,9 +150,18 @@ int64_t TensorView::intAt(llvm::ArrayRef<int64_t> index) const {
   }
 }
 
+static size_t elementCount(llvm::ArrayRef<int64_t> extents) {
+  size_t count = 1;
+  for (int64_t extent : extents) {
+    count *= size_t(extent);
+  }
+  return count;
+}
+
 std::vector<double> TensorView::block(llvm::ArrayRef<int64_t> offset,
                                       llvm::ArrayRef<int64_t> extents) const {
   std::vector<double> values;
+  values.reserve(elementCount(extents));
   visitBlock(*this, offset, extents,
              [&](uint64_t code) { values.push_back(decode(type, code)); });
   return values;
@@ -154,6 +170,7 @@ std::vector<double> TensorView::block(llvm::ArrayRef<int64_t> offset,
 std::vector<uint64_t> TensorView::codes(llvm::ArrayRef<int64_t> offset,
                                         llvm::ArrayRef<int64_t> extents) const {
   std::vector<uint64_t> values;
+  values.reserve(elementCount(extents));
   visitBlock(*this, offset, extents,
              [&](uint64_t code) { values.push_back(code); });
   return values;
