@@ -3,6 +3,7 @@
 
 #include "Disassembler.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/MC/MCDisassembler/MCDisassembler.h"
@@ -79,9 +80,10 @@ Decoded Disassembler::decode(ArrayRef<uint8_t> bytes, uint64_t address) {
                                           nulls()) != MCDisassembler::Success) {
     return {};
   }
-  // "v_add_f32_e32 " or with a tab: the rest of the line follows.
+  // The fixed text up to the first operand, which may go on behind the name
+  // ("scratch_store_dword off, ").
   StringRef name = state->printer->getMnemonic(inst).first;
-  return {unsigned(size), name.rtrim()};
+  return {unsigned(size), name.take_until([](char c) { return isSpace(c); })};
 }
 
 std::string Disassembler::print(ArrayRef<uint8_t> bytes, uint64_t address) {
