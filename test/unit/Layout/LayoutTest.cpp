@@ -346,6 +346,17 @@ TEST(Layout, CoreMapIsTheCore) {
   }
 }
 
+TEST(Layout, PrintsItsParts) {
+  RawLayout raw = plain16x16();
+  raw.shape = {48, 16};
+  raw.modes = {{HwDim::Wave, 3, 0, 16}};
+  std::string text;
+  raw_string_ostream(text) << cantFail(raw.create());
+  EXPECT_EQ(text, "48x16 register = [[1, 0], [2, 0]] lane = [[0, 1], [0, 2], "
+                  "[0, 4], [0, 8], [4, 0], [8, 0]] wave = [] wave 3 at 16 "
+                  "along 0");
+}
+
 TEST(Layout, DefaultIsOneElementEverywhere) {
   Layout layout;
   EXPECT_EQ(layout.rank(), 0u);

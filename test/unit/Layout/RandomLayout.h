@@ -155,7 +155,7 @@ public:
   RawLayout anyLayout() {
     RawLayout raw = layout(tile(false), pick(0, 1) * 12, pick(0, 1));
     int64_t count = pick(0, 4);
-    int64_t room = 6;
+    int64_t room = 12;
     for (int64_t i = 0; i < count; ++i) {
       HwDim input = pick(0, 1) == 0 ? HwDim::Register : HwDim::Wave;
       int64_t extent = pick(1, 6);
