@@ -11,6 +11,10 @@ namespace tenon::sim {
 using u32 = uint32_t;
 using i32 = int32_t;
 
+// What a lane computes must be inlined, or the loop over lanes stays scalar.
+#pragma clang attribute push(__attribute__((always_inline)),                   \
+                             apply_to = function)
+
 /// Truncation that saturates; NaN gives 0.
 static i32 toInt(double a) {
   double bounded =
@@ -61,6 +65,8 @@ static u32 packByte(float value, u32 index, u32 old) {
   u32 shift = 8 * (index & 3);
   return (old & ~(0xFFu << shift)) | (byte << shift);
 }
+
+#pragma clang attribute pop
 
 llvm::ArrayRef<OpcodeInfo> vectorConvertTable() {
   static const OpcodeInfo table[] = {

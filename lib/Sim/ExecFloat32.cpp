@@ -8,6 +8,10 @@
 
 namespace tenon::sim {
 
+// What a lane computes must be inlined, or the loop over lanes stays scalar.
+#pragma clang attribute push(__attribute__((always_inline)),                   \
+                             apply_to = function)
+
 static float mulLegacy(float a, float b) {
   return a == 0 || b == 0 ? 0.0f : mulFloat(a, b);
 }
@@ -52,6 +56,8 @@ static float minimum(float a, float b) {
 static float maximum(float a, float b) {
   return a != a || b != b ? withNan(a + b, a, b) : maxFloat(a, b);
 }
+
+#pragma clang attribute pop
 
 /// v_div_fixup: the special cases of a quotient b / c computed in `a`.
 template <typename T> static T divFixup(T a, T denominator, T numerator) {
@@ -191,20 +197,22 @@ template <typename T> static void execDivFmas(Wave &wave, const Instr &instr) {
 void finishFloat32(Wave &wave, const Instr &instr, Row &result) {
   static constexpr float factors[] = {1.0f, 2.0f, 4.0f, 0.5f};
   float factor = factors[instr.omod];
-  bool flush = wave.mode.flushOutput32();
   bool nanToZero = wave.mode.dx10Clamp();
-  for (uint32_t &lane : result.lane) {
-    float value = std::bit_cast<float>(lane);
-    if (instr.omod) {
-      value = withNan(value * factor, value);
+  if (instr.omod || instr.clamp) {
+    for (uint32_t &lane : result.lane) {
+      float value = std::bit_cast<float>(lane);
+      if (instr.omod) {
+        value = withNan(value * factor, value);
+      }
+      if (instr.clamp) {
+        value = value != value
+                    ? (nanToZero ? 0.0f : value)
+                    : (value > 1.0f ? 1.0f : (value > 0 ? value : 0));
+      }
+      lane = std::bit_cast<uint32_t>(value);
     }
-    if (instr.clamp) {
-      value = value != value ? (nanToZero ? 0.0f : value)
-                             : (value > 1.0f ? 1.0f : (value > 0 ? value : 0));
-    }
-    lane = std::bit_cast<uint32_t>(value);
   }
-  if (flush) {
+  if (wave.mode.flushOutput32()) {
     flushDenormals(result.lane, result);
   }
 }

@@ -12,6 +12,10 @@ using u16 = uint16_t;
 using i16 = int16_t;
 using u32 = uint32_t;
 
+// What a lane computes must be inlined, or the loop over lanes stays scalar.
+#pragma clang attribute push(__attribute__((always_inline)),                   \
+                             apply_to = function)
+
 // Sums and products of halves are exact or safely double-rounded in float; a
 // fused multiply-add needs double and a rounding to odd in between.
 static Half addHalf(Half a, Half b) {
@@ -67,6 +71,8 @@ static Half fractHalf(Half a) {
   float result = part > below ? below : part;
   return Half(withNan(std::isinf(value) ? value - value : result, value));
 }
+
+#pragma clang attribute pop
 
 void finishHalf(Wave &wave, const Instr &instr, Row &result) {
   static constexpr float factors[] = {1.0f, 2.0f, 4.0f, 0.5f};

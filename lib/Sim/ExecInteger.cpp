@@ -10,6 +10,10 @@ namespace tenon::sim {
 using u32 = uint32_t;
 using i32 = int32_t;
 
+// What a lane computes must be inlined, or the loop over lanes stays scalar.
+#pragma clang attribute push(__attribute__((always_inline)),                   \
+                             apply_to = function)
+
 static i32 signed24(u32 value) { return i32(value << 8) >> 8; }
 static u32 unsigned24(u32 value) { return value & 0xFFFFFF; }
 
@@ -33,20 +37,20 @@ static i32 bitFieldI(u32 value, u32 offset, u32 width) {
 /// One byte of v_perm: the selector picks a byte of {a, b}, a sign or a
 /// constant.
 static u32 permuteByte(u32 a, u32 b, u32 selector) {
-  uint64_t bytes = uint64_t(a) << 32 | b;
-  u32 picked = u32(bytes >> (8 * (selector & 7))) & 0xFF;
+  u32 word = selector & 4 ? a : b;
+  u32 picked = (word >> (8 * (selector & 3))) & 0xFF;
   // 8 ... 11: the signs of the four halves.
-  u32 sign = u32(bytes >> (16 * (selector & 3) + 15)) & 1 ? 0xFF : 0;
+  u32 half = (selector & 2 ? a : b) >> (selector & 1 ? 31 : 15);
+  u32 sign = half & 1 ? 0xFF : 0;
   u32 constant = selector == 12 ? 0 : 0xFF;
   return selector < 8 ? picked : (selector < 12 ? sign : constant);
 }
 
 static u32 permute(u32 a, u32 b, u32 selectors) {
-  u32 result = 0;
-  for (unsigned i = 0; i < 4; ++i) {
-    result |= permuteByte(a, b, (selectors >> (8 * i)) & 0xFF) << (8 * i);
-  }
-  return result;
+  return permuteByte(a, b, selectors & 0xFF) |
+         permuteByte(a, b, (selectors >> 8) & 0xFF) << 8 |
+         permuteByte(a, b, (selectors >> 16) & 0xFF) << 16 |
+         permuteByte(a, b, selectors >> 24) << 24;
 }
 
 static u32 sumOfByteDifferences(u32 a, u32 b, u32 c) {
@@ -69,6 +73,8 @@ static u32 leadingSigns(u32 a) {
   u32 changes = i32(a) < 0 ? ~a : a;
   return changes ? u32(__builtin_clz(changes)) : ~0u;
 }
+
+#pragma clang attribute pop
 
 /// Saturating forms of an integer addition, chosen by the clamp bit.
 template <auto plain, auto saturating>

@@ -59,9 +59,10 @@ static void execPackedFloat(Wave &wave, const Instr &instr) {
       float b = std::bit_cast<float>(from[1][i]);
       float value;
       if constexpr (Traits::arity == 3) {
-        value = function(a, b, std::bit_cast<float>(from[2][i]));
+        [[clang::always_inline]] value =
+            function(a, b, std::bit_cast<float>(from[2][i]));
       } else {
-        value = function(a, b);
+        [[clang::always_inline]] value = function(a, b);
       }
       to[i] = std::bit_cast<u32>(value);
     }
@@ -131,9 +132,10 @@ static void execPackedHalf(Wave &wave, const Instr &instr) {
       T b = std::bit_cast<T>(uint16_t(from[1].lane[i]));
       T value;
       if constexpr (Traits::arity == 3) {
-        value = function(a, b, std::bit_cast<T>(uint16_t(from[2].lane[i])));
+        [[clang::always_inline]] value =
+            function(a, b, std::bit_cast<T>(uint16_t(from[2].lane[i])));
       } else {
-        value = function(a, b);
+        [[clang::always_inline]] value = function(a, b);
       }
       to.lane[i] = std::bit_cast<uint16_t>(value);
     }

@@ -12,6 +12,10 @@
 
 namespace tenon::sim {
 
+// What a lane computes must be inlined, or the loop over lanes stays scalar.
+#pragma clang attribute push(__attribute__((always_inline)),                   \
+                             apply_to = function)
+
 static float flushed(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   return std::bit_cast<float>((bits & 0x7F800000) == 0 ? bits & 0x80000000
@@ -164,6 +168,8 @@ static Half log2Half(Half a) {
 }
 static Half sinHalf(Half a) { return Half(sinFloat(float(a))); }
 static Half cosHalf(Half a) { return Half(cosFloat(float(a))); }
+
+#pragma clang attribute pop
 
 llvm::ArrayRef<OpcodeInfo> transcendentalTable() {
   static const OpcodeInfo table[] = {

@@ -25,6 +25,10 @@ template <> struct FloatBits<double> {
   static constexpr Bits quiet = Bits(1) << 51, invalid = Bits(0xFFF) << 51;
 };
 
+// What a lane computes must be inlined, or the loop over lanes stays scalar.
+#pragma clang attribute push(__attribute__((always_inline)),                   \
+                             apply_to = function)
+
 template <typename T> inline T quieted(T value) {
   using Bits = typename FloatBits<T>::Bits;
   return std::bit_cast<T>(
@@ -116,6 +120,8 @@ inline float roundToOdd(double value) {
   uint32_t truncated = tooFar ? bits - 1 : bits;
   return std::bit_cast<float>(inexact ? truncated | 1 : bits);
 }
+
+#pragma clang attribute pop
 
 } // namespace tenon::sim
 

@@ -208,7 +208,9 @@ void execValu(Wave &wave, const Instr &instr) {
                        uint32_t *hi) __attribute__((always_inline)) {
       TENON_LANES
       for (unsigned i = 0; i < waveSize; ++i) {
-        R value = function(
+        // A call that stays a call would keep the loop scalar.
+        R value;
+        [[clang::always_inline]] value = function(
             laneValue<typename Traits::template Arg<k>>(sources[k], i)...);
         if constexpr (sizeof(R) == 8) {
           uint64_t bits = std::bit_cast<uint64_t>(value);

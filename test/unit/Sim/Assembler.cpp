@@ -135,6 +135,7 @@ k:
     .amdhsa_next_free_vgpr {6}
     .amdhsa_next_free_sgpr 96
     .amdhsa_accum_offset {7}
+    .amdhsa_float_denorm_mode_32 {11}
 {8}
   .end_amdhsa_kernel
   .amdgpu_metadata
@@ -157,7 +158,8 @@ k:
               options.cpu, body, options.ldsBytes, options.scratchBytes,
               options.kernargBytes, options.scratchBytes ? 1 : 0, options.vgprs,
               options.accumOffset, options.directives,
-              options.vgprs - options.accumOffset, options.maxWorkgroup)
+              options.vgprs - options.accumOffset, options.maxWorkgroup,
+              options.denormals32)
           .str();
   return assembleText(text, options.cpu);
 }

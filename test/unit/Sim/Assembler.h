@@ -23,6 +23,7 @@ struct KernelOptions {
   unsigned scratchBytes = 0;
   unsigned kernargBytes = 64;
   unsigned maxWorkgroup = 1024;
+  unsigned denormals32 = 3; ///< FP_DENORM of single precision: keep
   /// More lines for the .amdhsa_kernel block.
   std::string directives;
 };
