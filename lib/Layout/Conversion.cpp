@@ -30,21 +30,58 @@ StringRef tenon::layout::stringifyConversionKind(ConversionKind kind) {
   llvm_unreachable("unknown conversion kind");
 }
 
+/// The image of `lane` under the linear map with the given columns.
+template <typename T> static T imageOf(ArrayRef<T> columns, unsigned lane) {
+  T image = 0;
+  for (auto [bit, column] : enumerate(columns)) {
+    image ^= (lane >> bit) & 1 ? column : 0;
+  }
+  return image;
+}
+
 int64_t Conversion::sourceRegister(int64_t reg, unsigned lane,
                                    int64_t wave) const {
-  int64_t source = registers[reg] ^ waveRegisters[wave];
-  for (auto [bit, image] : enumerate(registerImages)) {
-    source ^= (lane >> bit) & 1 ? image : 0;
-  }
-  return source;
+  return registers[reg] ^ waveRegisters[wave] ^
+         imageOf<int64_t>(registerImages, lane);
 }
 
 unsigned Conversion::sourceLane(int64_t reg, unsigned lane) const {
-  return laneMap(reg)(lane);
+  return laneOffsets[reg] ^ imageOf<unsigned>(laneImages, lane);
 }
 
-LaneMap Conversion::laneMap(int64_t reg) const {
-  return {laneImages, laneOffsets[reg]};
+SmallVector<int64_t> Conversion::selectors() const {
+  SmallVector<int64_t> values;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    int64_t value = imageOf<int64_t>(registerImages, lane);
+    if (!is_contained(values, value)) {
+      values.push_back(value);
+    }
+  }
+  return values;
+}
+
+uint64_t Conversion::lanesOf(int64_t selector) const {
+  uint64_t lanes = 0;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    bool isOne = imageOf<int64_t>(registerImages, lane) == selector;
+    lanes |= uint64_t(isOne) << lane;
+  }
+  return lanes;
+}
+
+LaneMap Conversion::laneMap(int64_t reg, int64_t selector) const {
+  uint64_t lanes = lanesOf(selector);
+  assert(lanes != 0 && "no lane selects this register");
+  unsigned first = countr_zero(lanes);
+  LaneMap exchange = LaneMap::identity();
+  exchange.offset = sourceLane(reg, first) ^ first;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    unsigned lane = countr_zero(lanes);
+    if (exchange(lane) != sourceLane(reg, lane)) {
+      return {laneImages, laneOffsets[reg]};
+    }
+  }
+  return exchange;
 }
 
 unsigned Conversion::movedLaneBits() const {
@@ -228,10 +265,12 @@ Conversion tenon::layout::classifyConversion(const Layout &src,
         isFree ? ConversionKind::Free : ConversionKind::WithinLane;
     return conversion;
   }
+  SmallVector<int64_t> selectors = conversion.selectors();
   bool isWithinRow =
-      !conversion.selectsByLane() &&
-      all_of(seq<size_t>(0, conversion.registers.size()), [&](size_t reg) {
-        return dppSteps(conversion.laneMap(reg)).has_value();
+      all_of(seq<int64_t>(0, dst.numRegisters()), [&](int64_t r) {
+        return all_of(selectors, [&](int64_t selector) {
+          return dppSteps(conversion.laneMap(r, selector)).has_value();
+        });
       });
   conversion.kind =
       isWithinRow ? ConversionKind::WithinRow : ConversionKind::CrossLane;

@@ -215,8 +215,7 @@ void Layout::canonicalize() {
       const OuterMode &low = modes[i];
       const OuterMode &high = modes[i + 1];
       if (low.input == high.input && low.dim == high.dim &&
-          low.stride * low.extent == high.stride &&
-          (low.stride == 0) == (high.stride == 0)) {
+          low.stride * low.extent == high.stride) {
         modes[i].extent *= high.extent;
         modes.erase(modes.begin() + i + 1);
         changed = true;

@@ -16,7 +16,8 @@ enum class ConversionKind : uint8_t {
   Free,
   /// Every thread holds what it needs, in other registers.
   WithinLane,
-  /// Data move within rows of 16 lanes, by DPP moves.
+  /// Data move within rows of 16 lanes, by DPP moves (and a select per lane
+  /// when selectsByLane).
   WithinRow,
   /// Data move within the wave: by permlane swaps if `swaps` says so, else by
   /// ds_bpermute.
@@ -62,11 +63,20 @@ struct Conversion {
 
   int64_t sourceRegister(int64_t reg, unsigned lane, int64_t wave) const;
   unsigned sourceLane(int64_t reg, unsigned lane) const;
-  /// The lane map of target register `reg`.
-  LaneMap laneMap(int64_t reg) const;
-  /// Lane bits in which source and target lane differ for some register. When
-  /// laneImages is the identity, a target register comes from lane
-  /// l ^ laneOffsets[r].
+
+  /// The distinct values P l. A target register r is put together from the
+  /// registers registers[r] ^ waveRegisters[w] ^ q for all of these q, of each
+  /// the lanes with P l = q. Just 0 unless selectsByLane.
+  llvm::SmallVector<int64_t> selectors() const;
+  /// The lanes l with P l = `selector`, one bit each.
+  uint64_t lanesOf(int64_t selector) const;
+  /// A lane map that agrees with sourceLane(reg, .) on lanesOf(selector): the
+  /// xor with one mask if there is such a one (images are the identity's, the
+  /// offset is the mask), else the map itself. An exchange of a register bit
+  /// with lane bit j is a xor with 0 or 2^j in this sense.
+  LaneMap laneMap(int64_t reg, int64_t selector = 0) const;
+
+  /// Lane bits in which source and target lane differ for some register.
   unsigned movedLaneBits() const;
   /// Whether the source register depends on the lane (a select per lane) or on
   /// the wave (a uniform select).

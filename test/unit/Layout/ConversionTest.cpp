@@ -111,6 +111,38 @@ void expectSwapsMoveRightData(const Layout &src, const Layout &dst,
     }
   }
 }
+/// Carries out the DPP moves of each selected register, and the selects.
+void expectDppMovesRightData(const Layout &src, const Layout &dst,
+                             const Conversion &conversion) {
+  for (int64_t wave = 0; wave < src.numWaves(); ++wave) {
+    WaveFile file = fileOf(src, wave);
+    WaveFile wanted = fileOf(dst, wave);
+    for (int64_t reg = 0; reg < dst.numRegisters(); ++reg) {
+      std::array<int64_t, 64> result;
+      result.fill(-1);
+      for (int64_t selector : conversion.selectors()) {
+        std::array<int64_t, 64> value =
+            file[conversion.registers[reg] ^ conversion.waveRegisters[wave] ^
+                 selector];
+        auto steps = dppSteps(conversion.laneMap(reg, selector));
+        ASSERT_TRUE(steps);
+        for (const DppStep &step : *steps) {
+          std::array<int64_t, 64> moved;
+          for (unsigned lane = 0; lane < 64; ++lane) {
+            moved[lane] = value[step.sourceLane(lane)];
+          }
+          value = moved;
+        }
+        for (unsigned lane = 0; lane < 64; ++lane) {
+          if ((conversion.lanesOf(selector) >> lane) & 1) {
+            result[lane] = value[lane];
+          }
+        }
+      }
+      ASSERT_EQ(result, wanted[reg]) << src << " / " << dst;
+    }
+  }
+}
 } // namespace
 
 // All claims of classifyConversion on random pairs: the data are right, and
@@ -119,6 +151,7 @@ TEST(Conversion, ClassIsRightAndLeast) {
   LayoutGenerator generator(61);
   std::map<ConversionKind, int> seen;
   int swapped = 0;
+  int selected = 0;
   for (int trial = 0; trial < 3000; ++trial) {
     bool withModes = trial % 3 == 0;
     auto tile = generator.tile(withModes);
@@ -139,8 +172,10 @@ TEST(Conversion, ClassIsRightAndLeast) {
       } else if (likeness == 3) {
         std::shuffle(lanes.begin(), lanes.end(), order);
       } else if (likeness == 4 && !registers.empty()) {
-        std::swap(registers.front(), lanes[generator.pick(3, 5)]);
-        std::swap(registers.back(), lanes[generator.pick(3, 5)]);
+        std::swap(registers.front(), lanes[generator.pick(0, 5)]);
+        if (registers.size() > 1) {
+          std::swap(registers.back(), lanes[generator.pick(0, 5)]);
+        }
       }
     }
     Layout src = cantFail(rawSrc.create());
@@ -166,10 +201,14 @@ TEST(Conversion, ClassIsRightAndLeast) {
     ASSERT_EQ(stays, conversion.movedLaneBits() == 0);
     if (conversion.kind == ConversionKind::WithinRow) {
       ASSERT_TRUE(reach.everyRowHolds);
-      ASSERT_FALSE(conversion.selectsByLane());
-      for (int64_t reg = 0; reg < dst.numRegisters(); ++reg) {
-        ASSERT_TRUE(dppSteps(conversion.laneMap(reg)));
-      }
+      expectDppMovesRightData(src, dst, conversion);
+      selected += conversion.selectsByLane();
+    }
+    // A tile that only exchanges register bits with lane bits of a row never
+    // needs more than DPP.
+    if (likeness == 4 && reach.everyRowHolds && !dst.isReplicated()) {
+      ASSERT_LE(conversion.kind, ConversionKind::WithinRow)
+          << src << " / " << dst;
     }
     if (conversion.kind == ConversionKind::Free) {
       ASSERT_FALSE(conversion.selectsByLane());
@@ -188,6 +227,7 @@ TEST(Conversion, ClassIsRightAndLeast) {
   EXPECT_GT(seen[ConversionKind::CrossLane], 100);
   EXPECT_GT(seen[ConversionKind::Lds], 100);
   EXPECT_GT(swapped, 20);
+  EXPECT_GT(selected, 20);
 }
 
 TEST(Conversion, SameLayoutIsFree) {
@@ -299,6 +339,48 @@ TEST(Conversion, LaneXorWithinRowsIsDpp) {
   raw.bases[0][0] = {1, 16};
   EXPECT_EQ(classifyConversion(src, cantFail(raw.create())).kind,
             ConversionKind::CrossLane);
+}
+
+// Swaps say nothing about a choice of registers by wave.
+TEST(Conversion, SwapsAreForAllWavesAlike) {
+  RawLayout raw;
+  raw.shape = {512};
+  raw.bases[0] = {{64}, {128}, {256}};
+  raw.bases[1] = {{1}, {2}, {4}, {8}, {16}, {32}};
+  raw.bases[2] = {{0}};
+  Layout src = cantFail(raw.create());
+  // Every wave holds all; each keeps half of it.
+  raw.bases[0] = {{32}, {128}};
+  raw.bases[1][5] = {64};
+  raw.bases[2] = {{256}};
+  Layout dst = cantFail(raw.create());
+  Conversion conversion = classifyConversion(src, dst);
+  EXPECT_EQ(conversion.kind, ConversionKind::CrossLane);
+  EXPECT_TRUE(conversion.selectsByWave());
+  EXPECT_TRUE(conversion.swaps.empty());
+  expectMovesRightData(src, dst, conversion);
+}
+
+// The transpose of 4x4 blocks within quads: each register is put together from
+// four.
+TEST(Conversion, ExchangeWithinAQuadIsDppAndSelects) {
+  RawLayout raw;
+  raw.shape = {4, 64};
+  raw.bases[0] = {{1, 0}, {2, 0}};
+  raw.bases[1] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 16}, {0, 32}};
+  Layout src = cantFail(raw.create());
+  raw.bases[0] = {{0, 1}, {0, 2}};
+  raw.bases[1][0] = {1, 0};
+  raw.bases[1][1] = {2, 0};
+  Layout dst = cantFail(raw.create());
+  Conversion conversion = classifyConversion(src, dst);
+  EXPECT_EQ(conversion.kind, ConversionKind::WithinRow);
+  EXPECT_EQ(conversion.selectors(), (SmallVector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(conversion.lanesOf(1), 0x2222222222222222u);
+  LaneMap exchange = LaneMap::identity();
+  exchange.offset = 3; // Register 2 and lanes 1 mod 4 differ in both bits.
+  EXPECT_EQ(conversion.laneMap(2, 1), exchange);
+  expectDppMovesRightData(src, dst, conversion);
 }
 
 TEST(Conversion, DataOfOtherWavesGoThroughLds) {
