@@ -103,7 +103,12 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
+  // Tile lowering has chosen vectors already. Without this LLVM would pair the
+  // additions of reductions and lose their DPP operands.
+  llvm::PipelineTuningOptions tuning;
+  tuning.SLPVectorization = false;
+  tuning.LoopVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(sccs);
   builder.registerFunctionAnalyses(functions);

@@ -1,0 +1,229 @@
+//===- Compile.cpp - from a spec to a code object ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tenon/Driver/Compile.h"
+
+#include "PlanExport.h"
+
+#include "passes/Pipelines.h"
+#include "tenon/CodeGen/CodeGen.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::driver;
+
+llvm::Expected<target::TargetInfo> driver::setTarget(ModuleOp module,
+                                                     StringRef chip) {
+  auto info = target::TargetInfo::get(chip);
+  if (!info) {
+    return info.takeError();
+  }
+  if (auto given = module->getAttrOfType<tile::TargetAttr>("tile.target")) {
+    if (given.getChip() != chip) {
+      return llvm::createStringError(
+          ("the module is written for " + given.getChip() +
+           ", the target asked for is " + chip)
+              .str());
+    }
+  }
+  module->setAttr("tile.target",
+                  tile::TargetAttr::get(module.getContext(), chip));
+  return *info;
+}
+
+/// The one tenon op of \p module; emits an error when there is none or more.
+static FailureOr<spec::SpecOpInterface> findSpec(ModuleOp module) {
+  SmallVector<spec::SpecOpInterface> ops;
+  module.walk([&](spec::SpecOpInterface op) { ops.push_back(op); });
+  if (ops.size() != 1) {
+    Operation *where = ops.empty() ? module.getOperation() : ops[1];
+    where->emitError("a spec file holds one tenon op, found ") << ops.size();
+    return failure();
+  }
+  return ops.front();
+}
+
+/// Gives the op its ranked schedules, or the one of the options.
+static LogicalResult schedule(ModuleOp module, const CompileOptions &options) {
+  FailureOr<spec::SpecOpInterface> op = findSpec(module);
+  if (failed(op)) {
+    return failure();
+  }
+  if (options.schedule) {
+    Attribute attr = parseAttribute(*options.schedule, module.getContext());
+    if (!isa_and_nonnull<DictionaryAttr>(attr)) {
+      return (*op)->emitError("a schedule is a dictionary such as {waves = 4}, "
+                              "found '")
+             << *options.schedule << "'";
+    }
+    (*op)->setAttr("schedules", ArrayAttr::get(module.getContext(), attr));
+  }
+  PassManager passes(module->getName());
+  passes.addPass(createTenonChooseSchedule());
+  return passes.run(module);
+}
+
+FailureOr<std::string> driver::compileToTile(ModuleOp module,
+                                             const CompileOptions &options) {
+  if (failed(schedule(module, options))) {
+    return failure();
+  }
+  PassManager passes(module.getContext());
+  buildSpecPipeline(passes, 0);
+  if (failed(passes.run(module))) {
+    return failure();
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+/// Why the driver does not take a kernel; empty when it does.
+static std::string objection(const codegen::KernelReport &report,
+                             const target::TargetInfo &target) {
+  if (report.spills != 0 || report.scratchBytes != 0) {
+    return std::to_string(report.spills) + " registers are spilled and " +
+           std::to_string(report.scratchBytes) + " bytes of scratch are used";
+  }
+  if (report.ldsBytes > target.facts().ldsBytes) {
+    return std::to_string(report.ldsBytes) + " bytes of LDS are used";
+  }
+  if (report.workgroupsPerCu == 0) {
+    return "its registers do not fit a compute unit";
+  }
+  return "";
+}
+
+namespace {
+/// One attempt: a copy of the module compiled with one schedule.
+struct Attempt {
+  OwningOpRef<ModuleOp> module;
+  runtime::Plan plan;
+  std::unique_ptr<codegen::MachineModule> machine;
+};
+} // namespace
+
+/// Takes a copy of the scheduled \p module to optimised LLVM IR.
+static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
+                                  const target::TargetInfo &target) {
+  Attempt result;
+  result.module = module.clone();
+  PassManager passes(module.getContext());
+  buildSpecPipeline(passes, index);
+  buildTilePipeline(passes);
+  if (failed(passes.run(*result.module))) {
+    return failure();
+  }
+  for (auto plan :
+       llvm::make_early_inc_range(result.module->getOps<spec::PlanOp>())) {
+    FailureOr<runtime::Plan> exported = exportPlan(plan);
+    if (failed(exported)) {
+      return failure();
+    }
+    result.plan = std::move(*exported);
+    plan.erase();
+  }
+  // What is left is for LLVM alone.
+  result.module.get()->removeAttr("tile.target");
+  result.module->walk([](LLVM::LLVMFuncOp function) {
+    for (unsigned arg = 0; arg < function.getNumArguments(); ++arg) {
+      function.removeArgAttr(arg, "tile.name");
+    }
+  });
+  auto machine = codegen::MachineModule::create(*result.module, target);
+  if (!machine) {
+    return result.module->emitError(llvm::toString(machine.takeError()));
+  }
+  result.machine =
+      std::make_unique<codegen::MachineModule>(std::move(*machine));
+  return result;
+}
+
+/// The object, the code object and the reports of an attempt.
+static llvm::Expected<Compiled> finish(Attempt &attempt,
+                                       const target::TargetInfo &target) {
+  Compiled compiled;
+  compiled.plan = std::move(attempt.plan);
+  auto object = attempt.machine->object();
+  if (!object) {
+    return object.takeError();
+  }
+  auto linked = codegen::linkCodeObject(*object);
+  if (!linked) {
+    return linked.takeError();
+  }
+  compiled.codeObject = std::move(*linked);
+  auto reports = codegen::reportKernels(compiled.codeObject, target);
+  if (!reports) {
+    return reports.takeError();
+  }
+  compiled.reports = std::move(*reports);
+  return compiled;
+}
+
+/// Tries the schedules in order; `accept` gets the first that compiles to
+/// acceptable machine code.
+static FailureOr<Compiled> tryAll(ModuleOp module, const CompileOptions &options,
+                                  std::string *assembly) {
+  if (failed(schedule(module, options))) {
+    return failure();
+  }
+  FailureOr<target::TargetInfo> target = tile::getTarget(module);
+  FailureOr<spec::SpecOpInterface> op = findSpec(module);
+  if (failed(target) || failed(op)) {
+    return failure();
+  }
+  auto schedules = (*op)->getAttrOfType<ArrayAttr>("schedules");
+  std::string objections;
+  for (auto [index, chosen] : llvm::enumerate(schedules)) {
+    FailureOr<Attempt> candidate = attempt(module, index, *target);
+    if (failed(candidate)) {
+      return failure();
+    }
+    if (assembly) {
+      auto text = candidate->machine->assembly();
+      if (!text) {
+        return (*op)->emitError(llvm::toString(text.takeError()));
+      }
+      *assembly = std::move(*text);
+    }
+    llvm::Expected<Compiled> compiled = finish(*candidate, *target);
+    if (!compiled) {
+      return (*op)->emitError(llvm::toString(compiled.takeError()));
+    }
+    llvm::raw_string_ostream(compiled->schedule) << chosen;
+    std::string reason;
+    for (const codegen::KernelReport &report : compiled->reports) {
+      reason = objection(report, *target);
+      if (!reason.empty()) {
+        break;
+      }
+    }
+    if (reason.empty()) {
+      return std::move(*compiled);
+    }
+    (*op)->emitRemark("schedule ") << chosen << " is rejected: " << reason;
+    objections += "\n  " + compiled->schedule + ": " + reason;
+  }
+  return (*op)->emitError("no schedule gives acceptable machine code:")
+         << objections;
+}
+
+FailureOr<std::string> driver::compileToIsa(ModuleOp module,
+                                            const CompileOptions &options) {
+  std::string assembly;
+  if (failed(tryAll(module, options, &assembly))) {
+    return failure();
+  }
+  return assembly;
+}
+
+FailureOr<Compiled> driver::compile(ModuleOp module,
+                                    const CompileOptions &options) {
+  return tryAll(module, options, nullptr);
+}

@@ -1,0 +1,24 @@
+//===- Harness.cpp - from ops to harnesses ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tenon/Run/Harness.h"
+
+#include "KdaDecodeHarness.h"
+
+#include "dialects/Tenon/Tenon.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace tenon;
+using namespace tenon::run;
+
+Expectation::~Expectation() = default;
+Harness::~Harness() = default;
+
+std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
+  std::unique_ptr<Harness> harness;
+  module.walk([&](spec::KdaDecodeOp op) {
+    harness = createKdaDecodeHarness(op);
+  });
+  return harness;
+}

@@ -1,0 +1,514 @@
+//===- Operands.cpp - the data of a run -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Operands.h"
+
+#include "tenon/Run/Npy.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <unistd.h>
+
+using namespace tenon;
+using namespace tenon::run;
+using llvm::StringRef;
+using reference::ElementType;
+
+char InputError::ID = 0;
+
+static llvm::Error inputError(const llvm::Twine &message) {
+  return llvm::make_error<InputError>(message.str());
+}
+
+//===----------------------------------------------------------------------===//
+// Contents from lists and files
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Rows of codes with gaps between them; gaps hold NaN, or zero in integers.
+class RowsSource : public reference::ByteSource {
+public:
+  RowsSource(ElementType type, uint64_t rowElements, uint64_t rowStride,
+             std::vector<uint8_t> dense)
+      : elementBytes(reference::bitWidth(type) / 8), rowElements(rowElements),
+        rowStride(rowStride), dense(std::move(dense)),
+        gap(reference::hasNaN(type)
+                ? reference::encode(type, std::numeric_limits<double>::quiet_NaN())
+                : 0) {}
+
+  void read(uint64_t offset,
+            llvm::MutableArrayRef<uint8_t> bytes) const override {
+    for (uint64_t done = 0; done < bytes.size(); ++done) {
+      uint64_t element = (offset + done) / elementBytes;
+      uint64_t byte = (offset + done) % elementBytes;
+      uint64_t column = element % rowStride;
+      uint64_t row = element / rowStride;
+      uint64_t index = (row * rowElements + column) * elementBytes + byte;
+      bytes[done] = column < rowElements && index < dense.size()
+                        ? dense[index]
+                        : static_cast<uint8_t>(gap >> (8 * byte));
+    }
+  }
+
+private:
+  uint64_t elementBytes;
+  uint64_t rowElements;
+  uint64_t rowStride;
+  std::vector<uint8_t> dense;
+  uint64_t gap;
+};
+} // namespace
+
+/// The codes of an array in the element type of an operand.
+static llvm::Expected<std::vector<uint8_t>>
+convertCodes(StringRef operand, ElementType type, const NpyArray &array) {
+  auto mismatch = [&](StringRef expected) {
+    return inputError(operand + ": expected " + expected + " for a " +
+                      reference::name(type) + " operand, found " +
+                      name(array.type()));
+  };
+  llvm::ArrayRef<uint8_t> data = array.data();
+  std::vector<uint8_t> same(data.begin(), data.end());
+  switch (type) {
+  case ElementType::F32:
+    if (array.type() != NpyType::Float32) {
+      return mismatch("float32");
+    }
+    return same;
+  case ElementType::I32:
+    if (array.type() != NpyType::Int32) {
+      return mismatch("int32");
+    }
+    return same;
+  case ElementType::I64:
+    if (array.type() != NpyType::Int64) {
+      return mismatch("int64");
+    }
+    return same;
+  case ElementType::BF16:
+  case ElementType::F16: {
+    if (array.type() == NpyType::Int16 || array.type() == NpyType::UInt16) {
+      return same;
+    }
+    if (array.type() != NpyType::Float32) {
+      return mismatch("float32, or int16 or uint16 (raw bits)");
+    }
+    std::vector<uint8_t> codes(data.size() / 2);
+    for (size_t index = 0; index < data.size() / 4; ++index) {
+      float value = 0.0F;
+      std::memcpy(&value, data.data() + 4 * index, 4);
+      auto code = static_cast<uint16_t>(reference::encode(type, value));
+      std::memcpy(codes.data() + 2 * index, &code, 2);
+    }
+    return codes;
+  }
+  default:
+    if (array.type() != NpyType::UInt8) {
+      return mismatch("uint8 (raw codes)");
+    }
+    return same;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// Checks that every name of \p table is an operand; \p what says where it came
+/// from.
+template <typename Table>
+static llvm::Error checkNames(const Table &table, StringRef what,
+                              const runtime::Plan &plan) {
+  for (const auto &[key, value] : table) {
+    bool known = llvm::any_of(plan.operands, [&, &name = key](const auto &operand) {
+      return operand.name == name;
+    });
+    if (!known) {
+      std::string names = llvm::join(
+          llvm::map_range(plan.operands,
+                          [](const auto &operand) { return operand.name; }),
+          ", ");
+      return inputError(what + " " + key + ": the op has no operand '" + key +
+                        "'; there are: " + names);
+    }
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error checkDims(const RunOptions &options,
+                             const runtime::Plan &plan) {
+  for (const auto &[symbol, size] : options.dims) {
+    std::vector<std::string> known;
+    for (const runtime::PlanOperand &operand : plan.operands) {
+      for (const runtime::OperandDim &dim : operand.dims) {
+        if (!dim.symbol.empty() && !llvm::is_contained(known, dim.symbol)) {
+          known.push_back(dim.symbol);
+        }
+      }
+    }
+    if (!llvm::is_contained(known, symbol)) {
+      return inputError("--dim " + symbol + ": the op has no such size; there "
+                        "are: " + llvm::join(known, ", "));
+    }
+    if (size < 0) {
+      return inputError("--dim " + symbol + ": expected 0 or more, found " +
+                        llvm::Twine(size));
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// Sizes that input files imply, for those that are not given.
+static llvm::Error inferDims(const runtime::Plan &plan,
+                             const std::map<std::string, NpyArray> &files,
+                             Dims &dims) {
+  for (const runtime::PlanOperand &operand : plan.operands) {
+    auto file = files.find(operand.name);
+    if (file == files.end()) {
+      continue;
+    }
+    llvm::ArrayRef<int64_t> shape = file->second.shape();
+    if (shape.size() != operand.dims.size()) {
+      return inputError(operand.name + ": expected " +
+                        llvm::Twine(operand.dims.size()) +
+                        " dimensions, found " + reference::shapeText(shape));
+    }
+    for (auto [dim, size] : llvm::zip(operand.dims, shape)) {
+      if (!dim.symbol.empty()) {
+        dims.try_emplace(dim.symbol, size);
+      }
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// Reads the input files.
+static llvm::Expected<std::map<std::string, NpyArray>>
+readFiles(const RunOptions &options) {
+  std::map<std::string, NpyArray> files;
+  for (const auto &[name, path] : options.inputs) {
+    llvm::Expected<NpyArray> array = readNpy(path);
+    if (!array) {
+      return inputError(name + ": " + llvm::toString(array.takeError()));
+    }
+    files.emplace(name, std::move(*array));
+  }
+  return files;
+}
+
+/// View and stride of an operand that has no contents yet.
+static llvm::Expected<Operand>
+describe(const runtime::PlanOperand &description, const RunOptions &options,
+         const Dims &dims) {
+  Operand operand;
+  operand.name = description.name;
+  operand.access = description.access;
+  auto type = reference::parseElementType(description.elementType);
+  if (!type) {
+    return llvm::createStringError("operand " + description.name +
+                                   " has the unknown element type " +
+                                   description.elementType);
+  }
+  operand.view.type = *type;
+  for (const runtime::OperandDim &dim : description.dims) {
+    operand.view.shape.push_back(dim.symbol.empty() ? dim.size
+                                                    : dims.at(dim.symbol));
+  }
+  operand.view.strides = reference::denseStrides(operand.view.shape);
+  auto stride = options.strides.find(operand.name);
+  if (stride != options.strides.end() && !operand.view.strides.empty()) {
+    int64_t least = operand.view.strides[0];
+    if (stride->second < least) {
+      return inputError("--stride " + operand.name + ": expected at least " +
+                        llvm::Twine(least) + " elements (one row), found " +
+                        llvm::Twine(stride->second));
+    }
+    operand.view.strides[0] = stride->second;
+  }
+  // Sizes times strides must stay in 64 bits.
+  uint64_t rows = operand.view.shape.empty() ? 1 : operand.view.shape[0];
+  uint64_t stride0 = operand.view.shape.empty() ? 1 : operand.view.strides[0];
+  bool overflow = false;
+  uint64_t elements = llvm::SaturatingMultiply(rows, stride0, &overflow);
+  if (overflow || elements > (uint64_t(1) << 47)) {
+    return inputError(operand.name + " is larger than the address space");
+  }
+  return operand;
+}
+
+/// Elements of one outermost row without gaps.
+static uint64_t rowElements(const Operand &operand) {
+  uint64_t elements = 1;
+  for (int64_t size : llvm::drop_begin(operand.view.shape)) {
+    elements *= size;
+  }
+  return std::max<uint64_t>(elements, 1);
+}
+
+static uint64_t rowStride(const Operand &operand) {
+  return operand.view.shape.empty()
+             ? 1
+             : std::max<uint64_t>(operand.view.strides[0], rowElements(operand));
+}
+
+/// Gives \p operand the contents of a file.
+static llvm::Error fillFromFile(Operand &operand, const NpyArray &array) {
+  if (array.shape() != llvm::ArrayRef<int64_t>(operand.view.shape)) {
+    return inputError(operand.name + ": expected the shape " +
+                      reference::shapeText(operand.view.shape) + ", found " +
+                      reference::shapeText(array.shape()));
+  }
+  auto codes = convertCodes(operand.name, operand.view.type, array);
+  if (!codes) {
+    return codes.takeError();
+  }
+  operand.source = std::make_unique<RowsSource>(
+      operand.view.type, rowElements(operand), rowStride(operand),
+      std::move(*codes));
+  return llvm::Error::success();
+}
+
+/// Gives \p operand generated contents.
+static llvm::Error generate(Operand &operand, const Harness &harness,
+                            const RunOptions &options, const Dims &dims,
+                            const Views &integers) {
+  auto given = options.fills.find(operand.name);
+  reference::Fill fill = operand.access == runtime::OperandAccess::Write
+                             ? reference::Fill::NaN
+                             : reference::Fill::Random;
+  if (given != options.fills.end()) {
+    fill = given->second;
+  }
+  bool integer = reference::isInteger(operand.view.type);
+  if (integer && fill == reference::Fill::NaN) {
+    return inputError("--fill " + operand.name +
+                      "=nan: an operand of type " +
+                      reference::name(operand.view.type) + " has no NaN");
+  }
+  if (integer && fill == reference::Fill::Random) {
+    auto values = harness.generateIntegers(operand.name, dims, options.seed);
+    if (!values) {
+      return values.takeError();
+    }
+    if (!*values) {
+      return inputError(operand.name + " cannot be generated: give --input " +
+                        operand.name + "=FILE.npy");
+    }
+    std::vector<uint8_t> codes((*values)->size() * 4);
+    std::memcpy(codes.data(), (*values)->data(), codes.size());
+    operand.source = std::make_unique<RowsSource>(
+        operand.view.type, rowElements(operand), rowStride(operand),
+        std::move(codes));
+    return llvm::Error::success();
+  }
+  reference::GeneratedSource::Options generated;
+  generated.seed = options.seed;
+  generated.type = operand.view.type;
+  generated.fill = fill;
+  generated.distribution = harness.distribution(operand.name);
+  generated.rowElements = rowElements(operand);
+  generated.rowStride = rowStride(operand);
+  if (fill == reference::Fill::Random) {
+    generated.liveRows = harness.liveRows(operand.name, integers);
+  }
+  auto source = reference::GeneratedSource::create(operand.name,
+                                                   std::move(generated));
+  if (!source) {
+    return inputError(operand.name + ": " + llvm::toString(source.takeError()));
+  }
+  operand.source = std::move(*source);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
+                                          const Harness &harness,
+                                          const RunOptions &options) {
+  if (llvm::Error error = checkNames(options.inputs, "--input", plan)) {
+    return std::move(error);
+  }
+  if (llvm::Error error = checkNames(options.outputs, "--output", plan)) {
+    return std::move(error);
+  }
+  if (llvm::Error error = checkNames(options.strides, "--stride", plan)) {
+    return std::move(error);
+  }
+  if (llvm::Error error = checkNames(options.fills, "--fill", plan)) {
+    return std::move(error);
+  }
+  if (llvm::Error error = checkDims(options, plan)) {
+    return std::move(error);
+  }
+  auto files = readFiles(options);
+  if (!files) {
+    return files.takeError();
+  }
+  Dims dims = options.dims;
+  if (llvm::Error error = inferDims(plan, *files, dims)) {
+    return std::move(error);
+  }
+  if (llvm::Error error = harness.completeDims(dims)) {
+    return std::move(error);
+  }
+  Operands result;
+  for (const runtime::PlanOperand &description : plan.operands) {
+    auto operand = describe(description, options, dims);
+    if (!operand) {
+      return operand.takeError();
+    }
+    result.operands.push_back(std::move(*operand));
+  }
+  // Integers first: they decide which rows of the pools are in use.
+  Views integers;
+  for (bool integerTurn : {true, false}) {
+    for (Operand &operand : result.operands) {
+      if (reference::isInteger(operand.view.type) != integerTurn) {
+        continue;
+      }
+      auto file = files->find(operand.name);
+      if (file != files->end() && options.fills.count(operand.name)) {
+        return inputError(operand.name +
+                          ": give either --input or --fill, not both");
+      }
+      llvm::Error error =
+          file != files->end()
+              ? fillFromFile(operand, file->second)
+              : generate(operand, harness, options, dims, integers);
+      if (error) {
+        return std::move(error);
+      }
+      operand.view.source = operand.source.get();
+      if (integerTurn) {
+        integers[operand.name] = operand.view;
+      }
+    }
+  }
+  return result;
+}
+
+const Operand *Operands::find(StringRef name) const {
+  auto found = llvm::find_if(
+      operands, [&](const Operand &operand) { return operand.name == name; });
+  return found == operands.end() ? nullptr : &*found;
+}
+
+Views Operands::views() const {
+  Views views;
+  for (const Operand &operand : operands) {
+    views[operand.name] = operand.view;
+  }
+  return views;
+}
+
+llvm::Error Operands::allocate(sim::Memory &memory) {
+  for (Operand &operand : operands) {
+    sim::AllocOptions allocation;
+    allocation.name = operand.name;
+    allocation.fill = [source = operand.source.get()](
+                          uint64_t offset, llvm::MutableArrayRef<uint8_t> page) {
+      source->read(offset, page);
+    };
+    auto address = memory.allocate(operand.view.spanBytes(), allocation);
+    if (!address) {
+      return inputError(operand.name + ": " +
+                        llvm::toString(address.takeError()));
+    }
+    operand.address = *address;
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+/// Bytes that this host could hold of an output: a quarter of its memory.
+static uint64_t outputLimit() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         sysconf(_SC_PAGESIZE) / 4;
+}
+
+llvm::Error Operands::checkOutputs(const RunOptions &options) const {
+  for (const auto &[name, path] : options.outputs) {
+    const Operand *operand = find(name);
+    uint64_t elements = 1;
+    for (int64_t size : operand->view.shape) {
+      elements *= size;
+    }
+    uint64_t bytes = elements * 4;
+    if (bytes > outputLimit()) {
+      return inputError("--output " + name + ": the operand has " +
+                        llvm::Twine(bytes) +
+                        " bytes as float32, more than this host can hold (" +
+                        llvm::Twine(outputLimit()) + ")");
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// The elements of \p operand as a .npy file holds them: row-major, 16-bit
+/// floats as float32.
+static llvm::Expected<std::vector<uint8_t>> readDense(sim::Memory &memory,
+                                                      const Operand &operand) {
+  const reference::TensorView &view = operand.view;
+  uint64_t elementBytes = reference::bitWidth(view.type) / 8;
+  uint64_t rows = view.shape.empty() ? 1 : view.shape[0];
+  uint64_t rowBytes = rowElements(operand) * elementBytes;
+  if (llvm::is_contained(view.shape, 0)) {
+    rows = 0;
+  }
+  std::vector<uint8_t> dense(rows * rowBytes);
+  for (uint64_t row = 0; row < rows; ++row) {
+    llvm::MutableArrayRef<uint8_t> target(dense.data() + row * rowBytes,
+                                          rowBytes);
+    if (llvm::Error error = memory.read(
+            operand.address + row * rowStride(operand) * elementBytes, target)) {
+      return std::move(error);
+    }
+  }
+  bool half = view.type == ElementType::BF16 || view.type == ElementType::F16;
+  if (!half) {
+    return dense;
+  }
+  std::vector<uint8_t> wide(dense.size() * 2);
+  for (size_t index = 0; index < dense.size() / 2; ++index) {
+    uint16_t code = 0;
+    std::memcpy(&code, dense.data() + 2 * index, 2);
+    auto value = static_cast<float>(reference::decode(view.type, code));
+    std::memcpy(wide.data() + 4 * index, &value, 4);
+  }
+  return wide;
+}
+
+llvm::Error Operands::writeOutputs(sim::Memory &memory,
+                                   const RunOptions &options) const {
+  for (const auto &[name, path] : options.outputs) {
+    const Operand *operand = find(name);
+    auto dense = readDense(memory, *operand);
+    if (!dense) {
+      return dense.takeError();
+    }
+    NpyType type = NpyType::UInt8;
+    switch (operand->view.type) {
+    case ElementType::F32:
+    case ElementType::BF16:
+    case ElementType::F16:
+      type = NpyType::Float32;
+      break;
+    case ElementType::I32:
+      type = NpyType::Int32;
+      break;
+    case ElementType::I64:
+      type = NpyType::Int64;
+      break;
+    default:
+      break;
+    }
+    if (llvm::Error error = writeNpy(path, type, operand->view.shape, *dense)) {
+      return inputError("--output " + name + ": " +
+                        llvm::toString(std::move(error)));
+    }
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,152 @@
+//===- Run.cpp - run a compiled op on a device and check it -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tenon/Run/Run.h"
+
+#include "Check.h"
+#include "Operands.h"
+
+#include "tenon/Sim/Device.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace tenon;
+using namespace tenon::run;
+
+bool RunResult::passed() const {
+  return llvm::all_of(checks,
+                      [](const OperandCheck &check) { return check.passed; });
+}
+
+/// The launches of \p plan for the operands where they lie.
+static llvm::Expected<runtime::ConcretePlan>
+evaluatePlan(const runtime::Plan &plan, Operands &operands) {
+  std::vector<runtime::OperandArgument> arguments;
+  for (const Operand &operand : operands.all()) {
+    arguments.push_back({operand.address,
+                         {operand.view.shape.data(), operand.view.shape.size()},
+                         {operand.view.strides.data(),
+                          operand.view.strides.size()}});
+  }
+  auto concrete = runtime::evaluate(plan, arguments);
+  if (!concrete) {
+    return llvm::make_error<InputError>(concrete.error().message);
+  }
+  return std::move(*concrete);
+}
+
+/// Reserves the workspaces of a plan; memory of the simulator starts at zero.
+static llvm::Expected<std::vector<uint64_t>>
+allocateWorkspaces(const runtime::Plan &plan,
+                   const runtime::ConcretePlan &concrete, sim::Memory &memory) {
+  std::vector<uint64_t> addresses;
+  for (auto [workspace, bytes] :
+       llvm::zip(plan.workspaces, concrete.workspaceBytes)) {
+    sim::AllocOptions options;
+    options.name = workspace.name;
+    auto address = memory.allocate(bytes, options);
+    if (!address) {
+      return address.takeError();
+    }
+    addresses.push_back(*address);
+  }
+  return addresses;
+}
+
+static llvm::Expected<LaunchStats>
+launch(sim::Device &device, const sim::CodeObject &object,
+       const runtime::Launch &description,
+       const runtime::ConcreteLaunch &concrete, unsigned threads) {
+  const sim::Kernel *kernel = object.findKernel(description.kernel);
+  if (!kernel) {
+    return llvm::createStringError("the code object has no kernel '" +
+                                   description.kernel + "'");
+  }
+  sim::LaunchConfig config;
+  config.grid = concrete.grid;
+  config.block = description.workgroupSize;
+  config.dynamicLds = concrete.dynamicLds;
+  config.kernarg = concrete.kernarg;
+  config.numThreads = threads;
+  auto start = std::chrono::steady_clock::now();
+  auto result = device.launch(*kernel, config);
+  if (!result) {
+    return result.takeError();
+  }
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  LaunchStats stats;
+  stats.kernel = description.kernel;
+  stats.grid = concrete.grid;
+  stats.workgroupSize = description.workgroupSize;
+  stats.waveInstructions = result->waveInstructions;
+  stats.instructions = result->counts;
+  stats.seconds = elapsed.count();
+  return stats;
+}
+
+llvm::Expected<RunResult>
+run::runOnSimulator(const runtime::Plan &plan,
+                    llvm::ArrayRef<uint8_t> codeObject, const Harness &harness,
+                    const RunOptions &options) {
+  auto object = sim::CodeObject::load(codeObject);
+  if (!object) {
+    return object.takeError();
+  }
+  auto operands = Operands::create(plan, harness, options);
+  if (!operands) {
+    return operands.takeError();
+  }
+  if (llvm::Error error = operands->checkOutputs(options)) {
+    return std::move(error);
+  }
+  // The reference also checks the values of the integer operands, which the
+  // kernel could not survive otherwise.
+  auto expectation = harness.expect(operands->views());
+  if (!expectation) {
+    return expectation.takeError();
+  }
+  sim::Device device;
+  if (llvm::Error error = operands->allocate(device.memory())) {
+    return std::move(error);
+  }
+  auto concrete = evaluatePlan(plan, *operands);
+  if (!concrete) {
+    return concrete.takeError();
+  }
+  auto workspaces = allocateWorkspaces(plan, *concrete, device.memory());
+  if (!workspaces) {
+    return workspaces.takeError();
+  }
+  RunResult result;
+  result.workUnits = (*expectation)->workUnits();
+  result.floorPerUnit = harness.floorPerUnit();
+  result.unitName = harness.unitName();
+  for (runtime::ConcreteLaunch &concreteLaunch : concrete->launches) {
+    concreteLaunch.bindWorkspaces(*workspaces);
+    auto stats =
+        launch(device, **object, plan.launches[concreteLaunch.launch],
+               concreteLaunch, options.threads);
+    if (!stats) {
+      return stats.takeError();
+    }
+    result.launches.push_back(std::move(*stats));
+  }
+  if (llvm::Error error = operands->writeOutputs(device.memory(), options)) {
+    return std::move(error);
+  }
+  if (options.check) {
+    unsigned threads = options.threads ? options.threads
+                                       : std::thread::hardware_concurrency();
+    auto checks = checkOperands(device.memory(), *operands, **expectation,
+                                harness, std::max(threads, 1U));
+    if (!checks) {
+      return checks.takeError();
+    }
+    result.checks = std::move(*checks);
+  }
+  return result;
+}

@@ -1,0 +1,66 @@
+//===- Commands.h - the subcommands of tenon --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_TOOLS_TENON_COMMANDS_H
+#define TENON_TOOLS_TENON_COMMANDS_H
+
+#include "tenon/Driver/Compile.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenon::cli {
+
+/// The exit codes of every subcommand.
+enum ExitCode {
+  Success = 0,
+  CheckFailed = 1,
+  BadInput = 2,
+  CannotCompileOrExecute = 3,
+};
+
+/// Adds the subcommand to \p app; when it is chosen, it sets \p action to what
+/// returns the exit code.
+using Action = std::function<int()>;
+void addCompile(CLI::App &app, Action &action);
+void addRun(CLI::App &app, Action &action);
+void addOps(CLI::App &app, Action &action);
+
+/// Splits `NAME=VALUE`; throws CLI::ValidationError for text without either.
+std::pair<std::string, std::string> splitAssignment(const std::string &option,
+                                                    const std::string &text);
+
+/// Prints "tenon: error: ..." to standard error.
+void printError(const std::string &message);
+
+/// Writes a file, or standard output when \p path is empty or "-". Returns
+/// false after printing an error.
+bool writeFile(const std::string &path, llvm::StringRef bytes);
+
+/// What both compile and run take: a spec file, or an op and its parameters.
+class SpecArguments {
+public:
+  void add(CLI::App &command);
+
+  /// The parsed spec with its target set. Returns the exit code instead after
+  /// printing an error.
+  std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>
+  load(driver::Session &session) const;
+
+  driver::CompileOptions compileOptions() const;
+
+private:
+  std::string path;
+  std::string op;
+  std::vector<std::string> settings;
+  std::string target = "gfx950";
+  std::string schedule;
+};
+
+} // namespace tenon::cli
+
+#endif // TENON_TOOLS_TENON_COMMANDS_H

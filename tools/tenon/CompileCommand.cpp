@@ -1,0 +1,103 @@
+//===- CompileCommand.cpp - tenon compile -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Commands.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tenon;
+using namespace tenon::cli;
+
+namespace {
+struct CompileArguments {
+  SpecArguments spec;
+  std::string emit = "object";
+  std::string output;
+  bool report = false;
+  std::string reportJson;
+  bool remarks = false;
+};
+} // namespace
+
+static int compileText(const CompileArguments &arguments, mlir::ModuleOp module) {
+  driver::CompileOptions options = arguments.spec.compileOptions();
+  mlir::FailureOr<std::string> text =
+      arguments.emit == "tile" ? driver::compileToTile(module, options)
+                               : driver::compileToIsa(module, options);
+  if (failed(text)) {
+    return CannotCompileOrExecute;
+  }
+  return writeFile(arguments.output, *text) ? Success : BadInput;
+}
+
+static int compileCommand(const CompileArguments &arguments) {
+  driver::Session session(arguments.remarks);
+  auto loaded = arguments.spec.load(session);
+  if (int *code = std::get_if<int>(&loaded)) {
+    return *code;
+  }
+  auto &module = std::get<mlir::OwningOpRef<mlir::ModuleOp>>(loaded);
+  bool wantsReport = arguments.report || !arguments.reportJson.empty();
+  if (arguments.emit != "object") {
+    if (wantsReport) {
+      printError("--report and --report-json describe machine code: they go "
+                 "with --emit object");
+      return BadInput;
+    }
+    return compileText(arguments, *module);
+  }
+  auto compiled =
+      driver::compile(*module, arguments.spec.compileOptions());
+  if (failed(compiled)) {
+    return CannotCompileOrExecute;
+  }
+  // A report alone is what was asked for; the object goes to standard output
+  // only when nothing else does.
+  bool objectWanted = !arguments.output.empty() || !wantsReport;
+  llvm::StringRef object(
+      reinterpret_cast<const char *>(compiled->codeObject.data()),
+      compiled->codeObject.size());
+  if (objectWanted && !writeFile(arguments.output, object)) {
+    return BadInput;
+  }
+  if (arguments.report) {
+    auto target = target::TargetInfo::get(arguments.spec.compileOptions().chip);
+    llvm::raw_ostream &stream =
+        arguments.output == "-" ? llvm::errs() : llvm::outs();
+    stream << codegen::formatReports(compiled->reports, llvm::cantFail(
+                                                            std::move(target)))
+           << "  schedule        " << compiled->schedule << "\n";
+    stream.flush();
+  }
+  if (!arguments.reportJson.empty() &&
+      !writeFile(arguments.reportJson,
+                 codegen::reportsToJson(compiled->reports))) {
+    return BadInput;
+  }
+  return Success;
+}
+
+void cli::addCompile(CLI::App &app, Action &action) {
+  auto arguments = std::make_shared<CompileArguments>();
+  CLI::App *command = app.add_subcommand(
+      "compile", "Compile a spec to a code object, its assembly, or its tile "
+                 "program");
+  arguments->spec.add(*command);
+  command
+      ->add_option("--emit", arguments->emit,
+                   "What to write: tile (after tenon-lower-to-tile), isa "
+                   "(assembly), object (a linked code object)")
+      ->check(CLI::IsMember({"tile", "isa", "object"}))
+      ->capture_default_str();
+  command->add_option("-o,--output", arguments->output,
+                      "Output file (default and '-': standard output)");
+  command->add_flag("--report", arguments->report,
+                    "Print registers, LDS, occupancy and instruction counts");
+  command->add_option("--report-json", arguments->reportJson,
+                      "Write the report to a file as JSON");
+  command->add_flag("--remarks", arguments->remarks,
+                    "Print what the passes decided and why");
+  command->callback([arguments, &action] {
+    action = [arguments] { return compileCommand(*arguments); };
+  });
+}

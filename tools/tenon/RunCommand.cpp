@@ -1,0 +1,162 @@
+//===- RunCommand.cpp - tenon run -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Commands.h"
+
+#include "tenon/Run/Run.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tenon;
+using namespace tenon::cli;
+
+namespace {
+struct RunArguments {
+  SpecArguments spec;
+  std::string device = "sim";
+  std::vector<std::string> dims, inputs, outputs, strides, fills;
+  uint64_t seed = 0;
+  bool check = false;
+  std::string statsJson;
+  unsigned threads = 0;
+};
+} // namespace
+
+/// The pairs of a repeated `NAME=VALUE` option; a name may come once.
+static std::map<std::string, std::string>
+parsePairs(const std::string &option, const std::vector<std::string> &texts) {
+  std::map<std::string, std::string> pairs;
+  for (const std::string &text : texts) {
+    auto pair = splitAssignment(option, text);
+    if (!pairs.insert(pair).second) {
+      throw CLI::ValidationError(option, pair.first + " is given twice");
+    }
+  }
+  return pairs;
+}
+
+static std::map<std::string, int64_t>
+parseNumbers(const std::string &option, const std::vector<std::string> &texts) {
+  std::map<std::string, int64_t> numbers;
+  for (const auto &[name, value] : parsePairs(option, texts)) {
+    int64_t number = 0;
+    if (llvm::StringRef(value).getAsInteger(10, number)) {
+      throw CLI::ValidationError(option, name +
+                                             ": expected an integer, found '" +
+                                             value + "'");
+    }
+    numbers[name] = number;
+  }
+  return numbers;
+}
+
+static std::map<std::string, reference::Fill>
+parseFills(const std::vector<std::string> &texts) {
+  std::map<std::string, reference::Fill> fills;
+  for (const auto &[name, value] : parsePairs("--fill", texts)) {
+    if (value == "random") {
+      fills[name] = reference::Fill::Random;
+    } else if (value == "zero") {
+      fills[name] = reference::Fill::Zero;
+    } else if (value == "nan") {
+      fills[name] = reference::Fill::NaN;
+    } else {
+      throw CLI::ValidationError(
+          "--fill",
+          name + ": expected random, zero or nan, found '" + value + "'");
+    }
+  }
+  return fills;
+}
+
+static int runCommand(const RunArguments &arguments) {
+  run::RunOptions options;
+  options.dims = parseNumbers("--dim", arguments.dims);
+  options.inputs = parsePairs("--input", arguments.inputs);
+  options.outputs = parsePairs("--output", arguments.outputs);
+  options.strides = parseNumbers("--stride", arguments.strides);
+  options.fills = parseFills(arguments.fills);
+  options.seed = arguments.seed;
+  options.check = arguments.check;
+  options.threads = arguments.threads;
+
+  driver::Session session;
+  auto loaded = arguments.spec.load(session);
+  if (int *code = std::get_if<int>(&loaded)) {
+    return *code;
+  }
+  auto &module = std::get<mlir::OwningOpRef<mlir::ModuleOp>>(loaded);
+  std::unique_ptr<run::Harness> harness = run::createHarness(*module);
+  if (!harness) {
+    printError("the spec holds no op that can be run");
+    return BadInput;
+  }
+  auto compiled =
+      driver::compile(*module, arguments.spec.compileOptions());
+  if (failed(compiled)) {
+    return CannotCompileOrExecute;
+  }
+  auto result = run::runOnSimulator(compiled->plan, compiled->codeObject,
+                                    *harness, options);
+  if (!result) {
+    int code = CannotCompileOrExecute;
+    llvm::handleAllErrors(result.takeError(),
+                          [&](const llvm::ErrorInfoBase &error) {
+                            if (error.isA<run::InputError>()) {
+                              code = BadInput;
+                            }
+                            printError(error.message());
+                          });
+    return code;
+  }
+  llvm::outs() << run::formatResult(*result);
+  llvm::outs().flush();
+  if (!arguments.statsJson.empty() &&
+      !writeFile(arguments.statsJson, run::statsToJson(*result))) {
+    return BadInput;
+  }
+  if (!result->passed()) {
+    printError("the result differs from the reference");
+    return CheckFailed;
+  }
+  return Success;
+}
+
+void cli::addRun(CLI::App &app, Action &action) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App *command = app.add_subcommand(
+      "run", "Compile a spec and run its machine code, with checks on request");
+  arguments->spec.add(*command);
+  command->add_option("--device", arguments->device, "Where to run")
+      ->check(CLI::IsMember({"sim"}))
+      ->capture_default_str();
+  auto repeated = [&](const char *name, std::vector<std::string> &values,
+                      const char *help) {
+    command->add_option(name, values, help)->allow_extra_args(false);
+  };
+  repeated("--dim", arguments->dims,
+           "A size that varies from call to call, such as N=7");
+  repeated("--input", arguments->inputs,
+           "NAME=FILE.npy: contents of an operand. bf16 takes float32 (rounded "
+           "to nearest even) or 16-bit integers (raw bits), f32 float32, i32 "
+           "int32, 8-bit and smaller types uint8 (raw codes)");
+  repeated("--output", arguments->outputs,
+           "NAME=FILE.npy: write an operand after the run; bf16 as float32");
+  repeated("--stride", arguments->strides,
+           "NAME=ELEMENTS: outermost stride of an operand");
+  repeated("--fill", arguments->fills,
+           "NAME=random|zero|nan: generated contents of an operand (default: "
+           "random, like the model's data; outputs: nan)");
+  command->add_option("--seed", arguments->seed, "Seed of generated contents")
+      ->capture_default_str();
+  command->add_flag("--check", arguments->check,
+                    "Compare with the double-precision reference");
+  command->add_option("--stats-json", arguments->statsJson,
+                      "Write instruction counts to a file as JSON");
+  command->add_option("--threads", arguments->threads,
+                      "Host threads (0: all cores)")
+      ->capture_default_str();
+  command->callback([arguments, &action] {
+    action = [arguments] { return runCommand(*arguments); };
+  });
+}

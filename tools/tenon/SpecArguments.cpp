@@ -1,0 +1,90 @@
+//===- SpecArguments.cpp - a spec from the command line ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Commands.h"
+
+#include "tenon/Driver/OpCatalogue.h"
+
+#include <fmt/format.h>
+
+using namespace tenon;
+using namespace tenon::cli;
+
+std::pair<std::string, std::string>
+cli::splitAssignment(const std::string &option, const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    throw CLI::ValidationError(option,
+                               "expected NAME=VALUE, found '" + text + "'");
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void SpecArguments::add(CLI::App &command) {
+  command.add_option("spec", path,
+                     "Spec: a .mlir file with one tenon op ('-': standard input)");
+  command.add_option("--op", op,
+                     "Instead of a file: the op to write a spec for "
+                     "(`tenon ops` lists them)");
+  command
+      .add_option("--set", settings,
+                  "With --op: a static parameter of the op, NAME=VALUE "
+                  "(`tenon ops NAME` lists them with their defaults)")
+      ->allow_extra_args(false);
+  command.add_option("--target", target, "Chip to compile for")
+      ->capture_default_str();
+  command.add_option("--schedule", schedule,
+                     "Use this schedule instead of the ranked ones, such as "
+                     "\"{waves = 4}\"");
+}
+
+driver::CompileOptions SpecArguments::compileOptions() const {
+  driver::CompileOptions options;
+  options.chip = target;
+  if (!schedule.empty()) {
+    options.schedule = schedule;
+  }
+  return options;
+}
+
+std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>
+SpecArguments::load(driver::Session &session) const {
+  auto badInput = [](const std::string &message) {
+    printError(message);
+    return BadInput;
+  };
+  if (path.empty() == op.empty()) {
+    return badInput(path.empty()
+                        ? "no spec: give a .mlir file, or --op NAME"
+                        : "give either a spec file or --op, not both");
+  }
+  if (op.empty() && !settings.empty()) {
+    return badInput("--set goes with --op; a spec file says it all");
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  if (op.empty()) {
+    auto parsed = session.parseFile(path);
+    if (!parsed) {
+      return badInput(llvm::toString(parsed.takeError()));
+    }
+    module = std::move(*parsed);
+  } else {
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (const std::string &setting : settings) {
+      pairs.push_back(splitAssignment("--set", setting));
+    }
+    auto text = driver::specText(op, pairs);
+    if (!text) {
+      return badInput(llvm::toString(text.takeError()));
+    }
+    module = session.parseText(*text, "--op " + op);
+  }
+  if (!module) {
+    return CannotCompileOrExecute;
+  }
+  auto info = driver::setTarget(*module, target);
+  if (!info) {
+    return badInput(llvm::toString(info.takeError()));
+  }
+  return module;
+}

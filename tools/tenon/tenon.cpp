@@ -1,0 +1,52 @@
+//===- tenon.cpp - compile, run, ops ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Commands.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tenon;
+using namespace tenon::cli;
+
+void cli::printError(const std::string &message) {
+  llvm::errs() << "tenon: error: " << message << "\n";
+}
+
+bool cli::writeFile(const std::string &path, llvm::StringRef bytes) {
+  std::error_code code;
+  llvm::raw_fd_ostream stream(path.empty() ? "-" : path, code);
+  if (!code) {
+    stream << bytes;
+    stream.flush();
+    code = stream.error();
+    stream.clear_error();
+  }
+  if (code) {
+    printError("cannot write '" + path + "': " + code.message());
+    return false;
+  }
+  return true;
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("Tenon compiles the kernels of hybrid linear-attention MoE models "
+               "for AMD gfx950\nand runs their machine code in a simulator.",
+               "tenon");
+  app.set_version_flag("--version",
+                       "tenon " TENON_VERSION " (LLVM " TENON_LLVM_VERSION ")");
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 the "
+             "spec does not\ncompile or the machine code cannot be executed.");
+  Action action;
+  addCompile(app, action);
+  addOps(app, action);
+  addRun(app, action);
+  try {
+    app.parse(argc, argv);
+    return action();
+  } catch (const CLI::ParseError &error) {
+    int code = app.exit(error, std::cout,
+                        std::cerr);
+    return code == 0 ? Success : BadInput;
+  }
+}
