@@ -3,78 +3,122 @@
 
 #include "Lanes.h"
 
+#include <vector>
+
 namespace tenon::sim {
 
-/// For each lane the lane that a DPP control reads; -1 where there is none.
-/// False for controls that gfx9 does not have.
-static bool dppSources(unsigned control, int (&from)[waveSize]) {
-  for (int lane = 0; lane < int(waveSize); ++lane) {
-    int row = lane & ~15, inRow = lane & 15;
-    int source;
-    if (control <= 0xFF) { // quad_perm
-      source = (lane & ~3) | ((control >> (2 * (lane & 3))) & 3);
-    } else if (control >= 0x101 && control <= 0x10F) { // row_shl
-      int shifted = inRow + int(control & 15);
-      source = shifted < 16 ? row + shifted : -1;
-    } else if (control >= 0x111 && control <= 0x11F) { // row_shr
-      int shifted = inRow - int(control & 15);
-      source = shifted >= 0 ? row + shifted : -1;
-    } else if (control >= 0x121 && control <= 0x12F) { // row_ror
-      source = row + ((inRow - int(control & 15)) & 15);
-    } else if (control == 0x130) { // wave_shl
-      source = lane < 63 ? lane + 1 : -1;
-    } else if (control == 0x134) { // wave_rol
-      source = (lane + 1) & 63;
-    } else if (control == 0x138) { // wave_shr
-      source = lane - 1;
-    } else if (control == 0x13C) { // wave_ror
-      source = (lane - 1) & 63;
-    } else if (control == 0x140) { // row_mirror
-      source = row + 15 - inRow;
-    } else if (control == 0x141) { // row_half_mirror
-      source = (lane & ~7) + 7 - (lane & 7);
-    } else if (control == 0x142) { // row_bcast:15, into the next row
-      source = row ? row - 1 : -1;
-    } else if (control == 0x143) { // row_bcast:31, into the upper two rows
-      source = lane >= 32 ? 31 : -1;
-    } else if (control >= 0x150 && control <= 0x15F) { // row_newbcast
-      source = row + int(control & 15);
-    } else {
-      return false;
-    }
-    from[lane] = source;
+namespace {
+
+/// For each lane the lane that a DPP control reads.
+struct DppPattern {
+  bool known = false; ///< gfx9 has this control
+  uint8_t from[waveSize] = {};
+  uint64_t valid = 0; ///< lanes with a source inside their row or wave
+};
+
+} // namespace
+
+/// Source lane of a DPP control, -1 where there is none; false for controls
+/// that gfx9 does not have.
+static bool dppSource(unsigned control, int lane, int &source) {
+  int row = lane & ~15, inRow = lane & 15;
+  if (control <= 0xFF) { // quad_perm
+    source = (lane & ~3) | ((control >> (2 * (lane & 3))) & 3);
+  } else if (control >= 0x101 && control <= 0x10F) { // row_shl
+    int shifted = inRow + int(control & 15);
+    source = shifted < 16 ? row + shifted : -1;
+  } else if (control >= 0x111 && control <= 0x11F) { // row_shr
+    int shifted = inRow - int(control & 15);
+    source = shifted >= 0 ? row + shifted : -1;
+  } else if (control >= 0x121 && control <= 0x12F) { // row_ror
+    source = row + ((inRow - int(control & 15)) & 15);
+  } else if (control == 0x130) { // wave_shl
+    source = lane < 63 ? lane + 1 : -1;
+  } else if (control == 0x134) { // wave_rol
+    source = (lane + 1) & 63;
+  } else if (control == 0x138) { // wave_shr
+    source = lane - 1;
+  } else if (control == 0x13C) { // wave_ror
+    source = (lane - 1) & 63;
+  } else if (control == 0x140) { // row_mirror
+    source = row + 15 - inRow;
+  } else if (control == 0x141) { // row_half_mirror
+    source = (lane & ~7) + 7 - (lane & 7);
+  } else if (control == 0x142) { // row_bcast:15, into the next row
+    source = row ? row - 1 : -1;
+  } else if (control == 0x143) { // row_bcast:31, into the upper two rows
+    source = lane >= 32 ? 31 : -1;
+  } else if (control >= 0x150 && control <= 0x15F) { // row_newbcast
+    source = row + int(control & 15);
+  } else {
+    return false;
   }
   return true;
 }
 
+static std::vector<DppPattern> buildDppPatterns() {
+  std::vector<DppPattern> patterns(512);
+  for (unsigned control = 0; control < 512; ++control) {
+    DppPattern &pattern = patterns[control];
+    for (unsigned lane = 0; lane < waveSize; ++lane) {
+      int source = -1;
+      pattern.known = dppSource(control, int(lane), source);
+      pattern.from[lane] = uint8_t(source < 0 ? lane : unsigned(source));
+      pattern.valid |= uint64_t(source >= 0) << lane;
+    }
+  }
+  return patterns;
+}
+
+/// Lanes that row_mask and bank_mask leave on.
+static uint64_t dppSelected(uint32_t modifiers) {
+  unsigned bankMask = (modifiers >> 24) & 15, rowMask = modifiers >> 28;
+  uint64_t selected = 0;
+  for (unsigned lane = 0; lane < waveSize; ++lane) {
+    uint64_t on = (rowMask >> (lane / 16)) & (bankMask >> (lane / 4 % 4)) & 1;
+    selected |= on << lane;
+  }
+  return selected;
+}
+
 void execDpp(Wave &wave, const Instr &instr) {
-  unsigned control = (instr.modifiers >> 8) & 0x1FF;
+  static const std::vector<DppPattern> patterns = buildDppPatterns();
+  const DppPattern &pattern = patterns[(instr.modifiers >> 8) & 0x1FF];
   bool zeroInvalid = (instr.modifiers >> 19) & 1;
-  unsigned bankMask = (instr.modifiers >> 24) & 15;
-  unsigned rowMask = instr.modifiers >> 28;
-  int from[waveSize];
-  if (!dppSources(control, from)) {
+  if (!pattern.known) {
     return wave.fail("this DPP control is not implemented");
   }
-  uint64_t exec = wave.exec(), enabled = 0;
-  // Two registers, for the operations on 64 bits.
-  const uint32_t (&lo)[waveSize] = wave.v[instr.src[0].reg];
-  const uint32_t (&hi)[waveSize] = wave.v[instr.src[0].reg + 1];
-  uint32_t (&toLo)[waveSize] = wave.v[rowTemp];
-  uint32_t (&toHi)[waveSize] = wave.v[rowTemp + 1];
-  for (unsigned lane = 0; lane < waveSize; ++lane) {
+  uint64_t exec = wave.exec(), valid = pattern.valid;
+  if (exec != allLanes) {
     // A lane that is off has nothing to give, like one that does not exist.
-    bool valid = from[lane] >= 0 && ((exec >> from[lane]) & 1);
-    unsigned source = valid ? from[lane] : 0;
-    toLo[lane] = valid ? lo[source] : 0;
-    toHi[lane] = valid ? hi[source] : 0;
-    bool selected =
-        ((rowMask >> (lane / 16)) & 1) && ((bankMask >> (lane / 4 % 4)) & 1);
-    enabled |= uint64_t(selected && (valid || zeroInvalid)) << lane;
+    for (unsigned lane = 0; lane < waveSize; ++lane) {
+      if (!((exec >> pattern.from[lane]) & 1)) {
+        valid &= ~(uint64_t(1) << lane);
+      }
+    }
   }
   Instr plain = instr;
   plain.exec = instr.inner;
   plain.src[0].reg = rowTemp;
+  for (unsigned d = 0; d < instr.dwords; ++d) {
+    const uint32_t *from = wave.v[instr.src[0].reg + d];
+    uint32_t *to = wave.v[rowTemp + d];
+    for (unsigned lane = 0; lane < waveSize; ++lane) {
+      to[lane] = from[pattern.from[lane]];
+    }
+    if (valid != allLanes) {
+      for (uint64_t rest = ~valid; rest; rest &= rest - 1) {
+        to[std::countr_zero(rest)] = 0;
+      }
+    }
+  }
+  uint64_t enabled = zeroInvalid ? allLanes : valid;
+  if (instr.modifiers >> 24 != 0xFF) {
+    enabled &= dppSelected(instr.modifiers);
+  }
+  if (enabled == allLanes) {
+    return instr.inner(wave, plain);
+  }
   wave.setPair(sgprExec, exec & enabled);
   instr.inner(wave, plain);
   wave.setPair(sgprExec, exec);

@@ -128,18 +128,28 @@ inline void storeLane(const Wave &wave, unsigned row, unsigned lane,
   }
 }
 
-/// Moves 64 adjacent elements at once; only for formats of whole dwords.
+/// A dword anywhere in memory.
+typedef uint32_t UnalignedDword __attribute__((aligned(1), may_alias));
+
+/// Moves 64 adjacent elements at once; only for formats of whole dwords. The
+/// loops are transpositions that the compiler knows.
 template <Format format>
 inline void loadAllLanes(Wave &wave, unsigned row, const uint8_t *bytes) {
   constexpr unsigned dwords = formatDwords(format);
+  const auto *from = reinterpret_cast<const UnalignedDword *>(bytes);
+  uint32_t *to = wave.v[row];
   if constexpr (dwords == 1) {
-    std::memcpy(wave.v[row], bytes, 4 * waveSize);
+    std::memcpy(to, bytes, 4 * waveSize);
   } else {
-    uint32_t block[dwords * waveSize];
-    std::memcpy(block, bytes, sizeof(block));
-    for (unsigned d = 0; d < dwords; ++d) {
-      for (unsigned i = 0; i < waveSize; ++i) {
-        wave.v[row + d][i] = block[i * dwords + d];
+#pragma clang loop vectorize(assume_safety)
+    for (unsigned i = 0; i < waveSize; ++i) {
+      to[i] = from[i * dwords];
+      to[waveSize + i] = from[i * dwords + 1];
+      if constexpr (dwords >= 3) {
+        to[2 * waveSize + i] = from[i * dwords + 2];
+      }
+      if constexpr (dwords == 4) {
+        to[3 * waveSize + i] = from[i * dwords + 3];
       }
     }
   }
@@ -148,16 +158,22 @@ inline void loadAllLanes(Wave &wave, unsigned row, const uint8_t *bytes) {
 template <Format format>
 inline void storeAllLanes(const Wave &wave, unsigned row, uint8_t *bytes) {
   constexpr unsigned dwords = formatDwords(format);
+  auto *to = reinterpret_cast<UnalignedDword *>(bytes);
+  const uint32_t *from = wave.v[row];
   if constexpr (dwords == 1) {
-    std::memcpy(bytes, wave.v[row], 4 * waveSize);
+    std::memcpy(bytes, from, 4 * waveSize);
   } else {
-    uint32_t block[dwords * waveSize];
-    for (unsigned d = 0; d < dwords; ++d) {
-      for (unsigned i = 0; i < waveSize; ++i) {
-        block[i * dwords + d] = wave.v[row + d][i];
+#pragma clang loop vectorize(assume_safety)
+    for (unsigned i = 0; i < waveSize; ++i) {
+      to[i * dwords] = from[i];
+      to[i * dwords + 1] = from[waveSize + i];
+      if constexpr (dwords >= 3) {
+        to[i * dwords + 2] = from[2 * waveSize + i];
+      }
+      if constexpr (dwords == 4) {
+        to[i * dwords + 3] = from[3 * waveSize + i];
       }
     }
-    std::memcpy(bytes, block, sizeof(block));
   }
 }
 
