@@ -141,13 +141,13 @@ static void execLdsCompareStore(Wave &wave, const Instr &instr) {
 /// The lane whose data lane `lane` receives in ds_swizzle.
 static unsigned swizzleSource(unsigned lane, unsigned offset) {
   unsigned group = lane & 32, inGroup = lane & 31;
-  if (offset >= 0xE000) { // FFT: the bits of the lane reversed
+  if (offset >= 0xE000) { // FFT: the bits outside the mask reversed
     unsigned mask = offset & 31;
     unsigned reversed = 0;
     for (unsigned bit = 0; bit < 5; ++bit) {
       reversed |= ((inGroup >> bit) & 1) << (4 - bit);
     }
-    return group | ((inGroup & mask) | (reversed & ~mask & 31));
+    return group | (reversed >> std::popcount(mask)) | (inGroup & mask);
   }
   if (offset >= 0xC000) { // rotate
     unsigned mask = offset & 31;

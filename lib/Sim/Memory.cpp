@@ -131,17 +131,9 @@ Memory::Page *Memory::materialise(Allocation &allocation, uint64_t index) {
 Error Memory::copy(
     uint64_t address, uint64_t bytes, bool forWrite,
     function_ref<void(uint8_t *device, uint64_t done, uint64_t size)> chunk) {
-  uint64_t slot = address >> slotShift;
-  Allocation *allocation =
-      slot < slotCount ? slots[slot].load(std::memory_order_acquire) : nullptr;
   for (uint64_t done = 0; done < bytes;) {
-    uint64_t size = bytes - done;
-    if (allocation) {
-      uint64_t inPage = (address + done - allocation->base) % pageBytes;
-      size = std::min(size, pageBytes - inPage);
-    }
-    uint8_t *device = translate(address + done, size, forWrite);
-    if (!device) {
+    Window page = window(address + done, forWrite);
+    if (!page.host) {
       return createStringError(
           formatv("device memory: {0} of {1} bytes at {2:x} is outside every "
                   "allocation: {3}",
@@ -149,6 +141,8 @@ Error Memory::copy(
                   describe(address + done))
               .str());
     }
+    uint64_t size = std::min(bytes - done, page.end - (address + done));
+    uint8_t *device = page.at(address + done, size);
     chunk(device, done, size);
     done += size;
   }

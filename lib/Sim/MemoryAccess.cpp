@@ -11,10 +11,16 @@ namespace tenon::sim {
 
 void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
                      unsigned bytes, bool isStore) {
+  // The first byte that is outside, when the access begins inside.
+  uint64_t outside = address;
+  while (outside + 1 < address + bytes &&
+         wave.memory->translate(outside, 1, /*forWrite=*/false)) {
+    ++outside;
+  }
   wave.fail(llvm::formatv("lane {0}: {1} of {2} bytes at {3:x} is outside "
                           "every allocation: {4}",
                           lane, isStore ? "store" : "load", bytes, address,
-                          wave.memory->describe(address))
+                          wave.memory->describe(outside))
                 .str());
 }
 

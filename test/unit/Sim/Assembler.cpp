@@ -118,8 +118,8 @@ std::vector<uint8_t> assemble(StringRef body, const KernelOptions &options) {
 k:
 {1}
   s_endpgm
-.Lend:
-  .size k, .Lend-k
+.Lkernel_end:
+  .size k, .Lkernel_end-k
   .rodata
   .p2align 6
   .amdhsa_kernel k
@@ -128,8 +128,8 @@ k:
     .amdhsa_kernarg_size {4}
     .amdhsa_user_sgpr_kernarg_segment_ptr 1
     .amdhsa_system_sgpr_workgroup_id_x 1
-    .amdhsa_system_sgpr_workgroup_id_y 1
-    .amdhsa_system_sgpr_workgroup_id_z 1
+    .amdhsa_system_sgpr_workgroup_id_y {12}
+    .amdhsa_system_sgpr_workgroup_id_z {12}
     .amdhsa_system_vgpr_workitem_id 2
     .amdhsa_enable_private_segment {5}
     .amdhsa_next_free_vgpr {6}
@@ -159,7 +159,7 @@ k:
               options.kernargBytes, options.scratchBytes ? 1 : 0, options.vgprs,
               options.accumOffset, options.directives,
               options.vgprs - options.accumOffset, options.maxWorkgroup,
-              options.denormals32)
+              options.denormals32, options.onlyWorkgroupX ? 0 : 1)
           .str();
   return assembleText(text, options.cpu);
 }

@@ -24,6 +24,7 @@ struct KernelOptions {
   unsigned kernargBytes = 64;
   unsigned maxWorkgroup = 1024;
   unsigned denormals32 = 3; ///< FP_DENORM of single precision: keep
+  bool onlyWorkgroupX = false; ///< no SGPRs for workgroup ids y and z
   /// More lines for the .amdhsa_kernel block.
   std::string directives;
 };

@@ -165,11 +165,12 @@ TEST(SimCrossLane, SwizzleModes) {
       "  ds_swizzle_b32 v42, v10 offset:swizzle(SWAP, 16)\n"
       "  ds_swizzle_b32 v43, v10 offset:swizzle(BROADCAST, 8, 5)\n"
       "  ds_swizzle_b32 v44, v10 offset:swizzle(FFT, 0)\n"
-      "  ds_swizzle_b32 v45, v10 offset:swizzle(ROTATE, 0, 3, 0)\n"
-      "  ds_swizzle_b32 v46, v10 offset:swizzle(ROTATE, 1, 3, 0)\n"
+      "  ds_swizzle_b32 v45, v10 offset:swizzle(ROTATE, 0, 3)\n"
+      "  ds_swizzle_b32 v46, v10 offset:swizzle(ROTATE, 1, 3)\n"
+      "  ds_swizzle_b32 v47, v10 offset:swizzle(FFT, 24)\n"
       "  s_waitcnt lgkmcnt(0)\n";
   program.inputs = {lanes([](unsigned i) { return i; })};
-  program.outputs = 7;
+  program.outputs = 8;
   auto out = runLanes(program);
   for (unsigned i = 0; i < 64; ++i) {
     unsigned group = i & 32, low = i & 31;
@@ -182,6 +183,9 @@ TEST(SimCrossLane, SwizzleModes) {
     EXPECT_EQ(out[4][i], group | reversed);
     EXPECT_EQ(out[5][i], group | ((low + 3) & 31));
     EXPECT_EQ(out[6][i], group | ((low - 3) & 31));
+    // Four groups of eight lanes, each in bit-reversed order.
+    unsigned three = ((low & 1) << 2) | (low & 2) | ((low & 4) >> 2);
+    EXPECT_EQ(out[7][i], group | (low & 24) | three);
   }
 }
 

@@ -21,13 +21,13 @@ TEST(SimLds, WidthsOffsetsAndPairs) {
                          "  ds_read_u16_d16_hi v46, v2 offset:16\n"
                          "  s_waitcnt lgkmcnt(0)\n"
                          "  ds_write2_b32 v1, v10, v11 offset0:0 offset1:64\n"
-                         "  ds_read2st64_b32 v[47:48], v1 offset0:0 offset1:1\n"
+                         "  ds_read2st64_b32 v[48:49], v1 offset0:0 offset1:1\n"
                          "  s_waitcnt lgkmcnt(0)\n";
   for (unsigned k = 0; k < 4; ++k) {
     program.inputs.push_back(
         lanes([k](unsigned i) { return 0x9A8B7C6Du * (i + 1) + k; }));
   }
-  program.outputs = 9;
+  program.outputs = 10;
   auto out = runLanes(program);
   for (unsigned i = 0; i < 64; ++i) {
     auto in = [&](unsigned k) { return program.inputs[k][i]; };
@@ -38,8 +38,8 @@ TEST(SimLds, WidthsOffsetsAndPairs) {
     EXPECT_EQ(out[4][i], in(0) >> 16);
     EXPECT_EQ(out[5][i], uint32_t(int32_t(int8_t(in(0) >> 24))));
     EXPECT_EQ(out[6][i], 0x0000FFFFu | in(0) << 16);
-    EXPECT_EQ(out[7][i], in(0));
-    EXPECT_EQ(out[8][i], in(1));
+    EXPECT_EQ(out[8][i], in(0));
+    EXPECT_EQ(out[9][i], in(1));
   }
 }
 

@@ -1,0 +1,91 @@
+//===- CodeObjectTest.cpp - parsing and disassembly -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Assembler.h"
+
+using namespace llvm;
+using namespace tenon::sim;
+using namespace tenon::sim::test;
+
+namespace {
+
+TEST(SimCodeObject, DescriptorAndMetadata) {
+  KernelOptions options;
+  options.vgprs = 100;
+  options.accumOffset = 64;
+  options.ldsBytes = 3000;
+  options.scratchBytes = 48;
+  auto object = loadObject(assemble("  s_nop 0\n", options));
+  ASSERT_NE(object, nullptr);
+  EXPECT_EQ(object->processor(), Processor::Gfx950);
+  ASSERT_EQ(object->kernels().size(), 1u);
+  const KernelInfo &info = object->findKernel("k")->info();
+  EXPECT_EQ(info.vgprs, 64u);
+  EXPECT_EQ(info.agprs, 36u);
+  EXPECT_EQ(info.ldsBytes, 3000u);
+  EXPECT_EQ(info.scratchBytes, 48u);
+  EXPECT_EQ(info.kernargBytes, 64u);
+  EXPECT_EQ(object->findKernel("other"), nullptr);
+}
+
+TEST(SimCodeObject, OtherTargetsAreRefused) {
+  std::vector<uint8_t> bytes =
+      assembleText("  .amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n"
+                   "  s_endpgm\n",
+                   "gfx90a");
+  auto object = CodeObject::load(bytes);
+  ASSERT_FALSE(bool(object));
+  std::string text = toString(object.takeError());
+  EXPECT_NE(text.find("unsupported target"), std::string::npos) << text;
+  auto garbage = CodeObject::load(ArrayRef<uint8_t>(bytes).take_front(40));
+  ASSERT_FALSE(bool(garbage));
+  consumeError(garbage.takeError());
+}
+
+TEST(SimCodeObject, StaticInstructions) {
+  auto object = loadObject(assemble(R"(
+  s_load_dword s4, s[0:1], 0x0
+  v_exp_f32 v1, v2
+  v_fma_f32 v1, v2, v3, v4
+  v_mfma_f32_16x16x4_f32 v[4:7], v1, v2, v[4:7]
+  buffer_load_dword v1, v2, s[8:11], 0 offen
+  global_store_dword v[2:3], v1, off
+  global_atomic_add v2, v1, s[4:5]
+  ds_read_b32 v1, v2
+  s_waitcnt vmcnt(0)
+  s_barrier
+  s_nop 3
+  s_add_u32 s4, s4, s4
+  s_branch .Lnext
+.Lnext:
+  s_setprio 1
+  v_cubeid_f32 v1, v2, v3, v4
+)"));
+  ASSERT_NE(object, nullptr);
+  const Kernel &kernel = object->kernels()[0];
+  InstructionCounts counts = cantFail(countStaticInstructions(kernel));
+  auto count = [&](InstructionClass which) { return counts[unsigned(which)]; };
+  EXPECT_EQ(count(InstructionClass::Smem), 1u);
+  EXPECT_EQ(count(InstructionClass::Trans), 1u);
+  EXPECT_EQ(count(InstructionClass::Valu), 2u);
+  EXPECT_EQ(count(InstructionClass::Mfma), 1u);
+  EXPECT_EQ(count(InstructionClass::VmemLoad), 1u);
+  EXPECT_EQ(count(InstructionClass::VmemStore), 2u);
+  EXPECT_EQ(count(InstructionClass::Lds), 1u);
+  EXPECT_EQ(count(InstructionClass::Wait), 2u);
+  EXPECT_EQ(count(InstructionClass::Nop), 1u);
+  EXPECT_EQ(count(InstructionClass::Salu), 1u);
+  EXPECT_EQ(count(InstructionClass::Branch), 2u) << "s_branch, s_endpgm";
+  EXPECT_EQ(count(InstructionClass::Other), 1u);
+  std::vector<StaticInstruction> all;
+  cantFail(forEachInstruction(
+      kernel, [&](const StaticInstruction &one) { all.push_back(one); }));
+  ASSERT_EQ(all.size(), 16u);
+  EXPECT_EQ(all[0].address, kernel.entry());
+  EXPECT_EQ(all[0].text, "s_load_dword s4, s[0:1], 0x0");
+  EXPECT_EQ(all[1].address, kernel.entry() + 8);
+  EXPECT_TRUE(all[2].implemented);
+  EXPECT_FALSE(all[14].implemented) << all[14].text;
+}
+
+} // namespace
