@@ -52,7 +52,8 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tenon::tile::KernelOp"> {
     cheaper than an exchange.
 
     `tile.convert_layout` between layouts that hold the same elements on the same
-    threads stays (it renames registers); any other becomes a store to and a load
+    threads stays (it renames registers), as does one that gathers what a
+    reduction has scattered over lanes; any other becomes a store to and a load
     from a new LDS buffer, the store right after the value, the load right before
     its first use. One exchange serves all users that want the same layout.
   }];

@@ -72,7 +72,7 @@ struct TileAssignLayouts : tenon::impl::TileAssignLayoutsBase<TileAssignLayouts>
       if (from == to) {
         convert.replaceAllUsesWith(convert.getSource());
         convert.erase();
-      } else if (!assign::staysInThread(from.getLayout(), to.getLayout())) {
+      } else if (!assign::avoidsLds(from.getLayout(), to.getLayout())) {
         exchanges[convert.getSource()].push_back(convert);
       }
     }

@@ -3,6 +3,8 @@
 
 #include "dialects/Tile/Tile.h"
 
+#include "tenon/Layout/Scatter.h"
+
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -137,10 +139,12 @@ LogicalResult SplatOp::verify() {
 
 /// Checks that \p small has the extents \p dims of \p large, the element type
 /// of \p large and, when both are placed, the layout of \p large without the
-/// other dimensions.
+/// other dimensions (or, with \p mayScatter, that with register bits moved to
+/// lane bits that it leaves free).
 static LogicalResult verifySlice(Operation *op, RankedTensorType small,
                                  RankedTensorType large, ArrayRef<int64_t> kept,
-                                 ArrayRef<unsigned> removed) {
+                                 ArrayRef<unsigned> removed,
+                                 bool mayScatter = false) {
   if (small.getRank() != static_cast<int64_t>(kept.size())) {
     return op->emitOpError("expected a tile of rank ")
            << kept.size() << ", found " << small;
@@ -167,10 +171,16 @@ static LogicalResult verifySlice(Operation *op, RankedTensorType small,
            << largeLayout << " does not separate the dropped dimensions";
   }
   layout::Layout expected = largeLayout.getLayout().slice(removed);
-  if (!(expected == smallLayout.getLayout())) {
+  bool fits = mayScatter
+                  ? layout::matchScatter(expected, smallLayout.getLayout())
+                        .has_value()
+                  : expected == smallLayout.getLayout();
+  if (!fits) {
     return op->emitOpError("expected the layout ")
-           << LayoutAttr::get(op->getContext(), expected) << ", found "
-           << smallLayout;
+           << LayoutAttr::get(op->getContext(), expected)
+           << (mayScatter ? ", or that with register bits moved to free lane bits"
+                          : "")
+           << ", found " << smallLayout;
   }
   return success();
 }
@@ -285,7 +295,8 @@ static LogicalResult verifyReduction(Operation *op, RankedTensorType source,
   SmallVector<unsigned> kept = complement(dims, source.getRank());
   SmallVector<unsigned> removed(dims.begin(), dims.end());
   return verifySlice(op, result, source,
-                     SmallVector<int64_t>(kept.begin(), kept.end()), removed);
+                     SmallVector<int64_t>(kept.begin(), kept.end()), removed,
+                     /*mayScatter=*/true);
 }
 
 SmallVector<unsigned> ReduceOp::getReducedDims() {

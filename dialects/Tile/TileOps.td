@@ -222,9 +222,12 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let description = [{
     The order is fixed by the layout and is part of the kernel's numbers:
     registers in ascending order (as two interleaved chains where the lowest
-    register bit runs along a reduced dimension), then lane bits 3, 2, 1, 0, 4
-    and 5 as butterflies, so that every lane ends with the same bits. The result
-    has the operand's layout without the reduced dimensions.
+    register bit runs along a reduced dimension), then lanes. The result has the
+    operand's layout without the reduced dimensions; then all lanes end with the
+    same bits. Or it has that layout with register bits moved to lane bits that
+    the reduction frees (`tenon::layout::scatter`): the lanes share the results
+    out, which halves the work per moved bit. Moved lane bits are combined first,
+    from the highest down, then lane bits 3, 2, 1, 0, 4 and 5.
   }];
   let arguments = (ins Tile_ReduceKindAttr:$kind, Tile_Tensor:$source,
                        DenseI64ArrayAttr:$dims);

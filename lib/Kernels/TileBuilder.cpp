@@ -152,8 +152,11 @@ static RankedTensorType reducedType(RankedTensorType type,
   return RankedTensorType::get(shape, type.getElementType(), layout);
 }
 
-Value TileBuilder::dot(Value a, Value c, ArrayRef<int64_t> dims) {
-  return create<tile::DotOp>(reducedType(tileOf(a), dims), a, c, dims);
+Value TileBuilder::dot(Value a, Value c, ArrayRef<int64_t> dims,
+                       tile::LayoutAttr layout) {
+  RankedTensorType type = reducedType(tileOf(a), dims);
+  return create<tile::DotOp>(layout ? tile::withLayout(type, layout) : type, a, c,
+                             dims);
 }
 
 Value TileBuilder::convertLayout(Value source, tile::LayoutAttr layout) {

@@ -64,7 +64,9 @@ public:
   mlir::Value splat(mlir::Value scalar, mlir::Value like);
   mlir::Value broadcast(mlir::Value source, llvm::ArrayRef<int64_t> dims,
                         mlir::Value like);
-  mlir::Value dot(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> dims);
+  /// \p layout: of the result, when it is not the reduced one.
+  mlir::Value dot(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> dims,
+                  tile::LayoutAttr layout = {});
   mlir::Value convertLayout(mlir::Value source, tile::LayoutAttr layout);
   /// @}
 

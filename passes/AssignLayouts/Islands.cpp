@@ -149,7 +149,7 @@ double Island::cost(const Placement &placement) const {
         total += accessCost(layout, type);
       }
       std::optional<layout::Layout> wanted = wantedBy(user, value);
-      if (!wanted || assign::staysInThread(layout, *wanted) ||
+      if (!wanted || assign::avoidsLds(layout, *wanted) ||
           llvm::is_contained(served, *wanted)) {
         continue;
       }

@@ -4,6 +4,7 @@
 #include "passes/AssignLayouts/Relations.h"
 
 #include "tenon/Layout/Conversion.h"
+#include "tenon/Layout/Scatter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -176,8 +177,10 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
       });
 }
 
-bool assign::staysInThread(const layout::Layout &from,
-                           const layout::Layout &to) {
+bool assign::avoidsLds(const layout::Layout &from, const layout::Layout &to) {
+  if (layout::matchScatter(to, from)) {
+    return true;
+  }
   layout::Conversion conversion = layout::classifyConversion(from, to);
   return conversion.kind <= layout::ConversionKind::WithinLane &&
          !conversion.selectsByLane() && !conversion.selectsByWave();

@@ -26,8 +26,9 @@ llvm::Expected<layout::Layout> spreadRows(llvm::ArrayRef<int64_t> shape,
 /// \p value in; none when the user is not placed or takes any layout.
 std::optional<layout::Layout> wantedBy(mlir::Operation *user, mlir::Value value);
 
-/// Whether a tile in layout \p from is a renaming of registers away from \p to.
-bool staysInThread(const layout::Layout &from, const layout::Layout &to);
+/// Whether a tile gets from layout \p from to \p to without LDS: by renaming
+/// registers, or by moves between lanes that undo a scatter.
+bool avoidsLds(const layout::Layout &from, const layout::Layout &to);
 
 /// The tiles to which an operation ties \p value.
 llvm::SmallVector<mlir::Value> tiedTo(mlir::Value value);

@@ -246,6 +246,11 @@ LogicalResult Emitter::emitConvert(tile::ConvertLayoutOp op) {
   if (failed(source) || failed(result)) {
     return failure();
   }
+  if (auto moves = layout::matchScatter(*result, *source)) {
+    Parts gathered = gather(parts(op.getSource()), *result, *moves);
+    tiles[op.getResult()] = std::move(gathered);
+    return success();
+  }
   layout::Conversion conversion = layout::classifyConversion(*source, *result);
   if (conversion.kind > layout::ConversionKind::WithinLane ||
       conversion.selectsByLane() || conversion.selectsByWave()) {

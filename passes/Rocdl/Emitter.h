@@ -13,6 +13,8 @@
 
 #include "passes/Passes.h"
 
+#include "tenon/Layout/Scatter.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -135,8 +137,33 @@ private:
                                     mlir::Value rhs, tile::ReduceKind kind,
                                     llvm::ArrayRef<unsigned> dims);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+
+  // LaneExchange.cpp
+  /// Lane bits that matter to an exchange: `uniform`, along which all lanes hold
+  /// the same, and `pending`, which the reduction combines later.
+  struct LaneState {
+    uint64_t uniform = 0;
+    uint64_t pending = 0;
+  };
+  /// The value of the lane that differs in \p laneBit (or one that stands for
+  /// it under \p state).
+  mlir::Value exchange(mlir::Value x, unsigned laneBit, LaneState state);
+  /// `x` combined over \p laneBit, the same bits in both lanes.
   mlir::Value butterfly(tile::ReduceKind kind, mlir::Value x, unsigned laneBit,
-                        uint64_t done);
+                        LaneState state);
+  /// `x` combined over \p laneBit in lanes where the bit is 0, `y` in others.
+  mlir::Value scatterStep(tile::ReduceKind kind, mlir::Value x, mlir::Value y,
+                          unsigned laneBit, LaneState state);
+  /// The values of \p x in the lanes where \p laneBit is 0, and where it is 1.
+  std::pair<mlir::Value, mlir::Value> gatherStep(mlir::Value x, unsigned laneBit,
+                                                 LaneState state);
+  /// Every register of `target` from a tile that is a scatter of it.
+  Parts gather(const Parts &source, const layout::Layout &target,
+               llvm::ArrayRef<layout::RegisterToLane> moves);
+  std::pair<mlir::Value, mlir::Value> permlaneSwap(mlir::Value x, mlir::Value y,
+                                                   unsigned laneBit);
+  bool hasSwap(unsigned laneBit) const;
+  mlir::Value laneBitSet(unsigned laneBit);
   mlir::Value dpp(mlir::Value x, unsigned control);
 
   tile::KernelOp kernel;

@@ -60,6 +60,15 @@ LogicalResult Emitter::emitLoadScalar(tile::LoadScalarOp op) {
   return success();
 }
 
+/// The largest power of two that a uniform index is known to be a multiple of.
+static int64_t knownDivisor(Value index) {
+  auto product = index.getDefiningOp<arith::MulIOp>();
+  std::optional<int64_t> factor =
+      product ? getConstantIntValue(OpFoldResult(product.getRhs()))
+              : std::nullopt;
+  return factor && *factor != 0 ? *factor & -*factor : 1;
+}
+
 FailureOr<SmallVector<BufferAccess>>
 Emitter::planAccess(Operation *op, const BufferView &view,
                     const layout::Layout &layout, OperandRange offsets) {
@@ -69,6 +78,16 @@ Emitter::planAccess(Operation *op, const BufferView &view,
   int64_t offsetDivisor = int64_t(1) << 30;
   int64_t constantBytes = 0;
   Value uniformBytes;
+  // An offset `x + constant` is split: the constant can go into the instruction.
+  auto splitConstant = [](Value offset) -> std::pair<Value, int64_t> {
+    auto sum = offset.getDefiningOp<arith::AddIOp>();
+    if (!sum) {
+      return {offset, 0};
+    }
+    std::optional<int64_t> constant =
+        getConstantIntValue(OpFoldResult(sum.getRhs()));
+    return constant ? std::pair(sum.getLhs(), *constant) : std::pair(offset, 0L);
+  };
   auto scaled = [&](Value index, OpFoldResult stride) -> Value {
     if (auto attr = dyn_cast<Attribute>(stride)) {
       return LLVM::MulOp::create(b, loc, index,
@@ -89,8 +108,16 @@ Emitter::planAccess(Operation *op, const BufferView &view,
       constantBytes += *offset * *bytes;
       continue;
     }
-    offsetDivisor = std::min<int64_t>(offsetDivisor, divisors.back());
-    uniformBytes = addI32(uniformBytes, scaled(scalars.lookup(offsets[dim]),
+    Value dynamic = offsets[dim];
+    if (bytes) {
+      auto [rest, constant] = splitConstant(offsets[dim]);
+      dynamic = rest;
+      constantBytes += constant * *bytes;
+    }
+    // A dynamic offset that is a multiple of something keeps wide accesses.
+    offsetDivisor =
+        std::min(offsetDivisor, divisors.back() * knownDivisor(dynamic));
+    uniformBytes = addI32(uniformBytes, scaled(scalars.lookup(dynamic),
                                                view.strideBytes[dim]));
   }
   // The widest access that is aligned to its dwords: what buffer instructions

@@ -12,89 +12,11 @@ using namespace tenon;
 using namespace tenon::rocdl;
 using layout::HwDim;
 
-// DPP controls within a row of 16 lanes.
-static constexpr unsigned quadXor1 = 0xB1; // quad_perm [1, 0, 3, 2]
-static constexpr unsigned quadXor2 = 0x4E; // quad_perm [2, 3, 0, 1]
-static constexpr unsigned rowRotate4 = 0x124;
-static constexpr unsigned rowRotate8 = 0x128;
-// ds_swizzle in bit-mask mode: and mask 31, xor mask in bits 14 to 10.
-static constexpr unsigned swizzleXor4 = 4 << 10 | 0x1F;
-static constexpr unsigned swizzleXor16 = 16 << 10 | 0x1F;
-
 Value Emitter::combine(tile::ReduceKind kind, Value a, Value c) {
   if (kind == tile::ReduceKind::Max) {
     return LLVM::MaxNumOp::create(b, loc, a, c);
   }
   return LLVM::FAddOp::create(b, loc, a, c);
-}
-
-Value Emitter::dpp(Value x, unsigned control) {
-  Value old = LLVM::PoisonOp::create(b, loc, x.getType());
-  return ROCDL::DPPUpdateOp::create(b, loc, x.getType(), old, x, control,
-                                    /*rowMask=*/0xF, /*bankMask=*/0xF,
-                                    /*boundCtrl=*/true);
-}
-
-/// Combines lanes that differ in \p laneBit, so that both end with the same
-/// bits. \p done: lane bits along which all lanes already agree.
-Value Emitter::butterfly(tile::ReduceKind kind, Value x, unsigned laneBit,
-                         uint64_t done) {
-  Type type = x.getType();
-  auto throughInt = [&](auto move) -> Value {
-    Value bits = LLVM::BitcastOp::create(b, loc, b.getI32Type(), x);
-    return LLVM::BitcastOp::create(b, loc, type, move(bits));
-  };
-  auto swizzle = [&](unsigned pattern) {
-    return throughInt([&](Value bits) -> Value {
-      return ROCDL::DsSwizzleOp::create(b, loc, b.getI32Type(), bits,
-                                        i32(pattern));
-    });
-  };
-  auto swap = [&](auto create) {
-    Value bits = LLVM::BitcastOp::create(b, loc, b.getI32Type(), x);
-    Value pair = create(bits);
-    auto half = [&](int64_t index) -> Value {
-      return LLVM::BitcastOp::create(
-          b, loc, type, LLVM::ExtractValueOp::create(b, loc, pair, index));
-    };
-    return combine(kind, half(0), half(1));
-  };
-  auto pairType = LLVM::LLVMStructType::getLiteral(
-      b.getContext(), {b.getI32Type(), b.getI32Type()});
-  switch (laneBit) {
-  case 0:
-    return combine(kind, x, dpp(x, quadXor1));
-  case 1:
-    return combine(kind, x, dpp(x, quadXor2));
-  case 2:
-    // A rotation by 4 reaches the lane at distance 4 up to one of distance 8.
-    if (done & 8) {
-      return combine(kind, x, dpp(x, rowRotate4));
-    }
-    return combine(kind, x, swizzle(swizzleXor4));
-  case 3:
-    return combine(kind, x, dpp(x, rowRotate8));
-  case 4:
-    if (target.hasPermlane16Swap()) {
-      return swap([&](Value bits) -> Value {
-        return ROCDL::Permlane16SwapOp::create(b, loc, pairType, bits, bits,
-                                               false, false);
-      });
-    }
-    return combine(kind, x, swizzle(swizzleXor16));
-  default:
-    if (target.hasPermlane32Swap()) {
-      return swap([&](Value bits) -> Value {
-        return ROCDL::Permlane32SwapOp::create(b, loc, pairType, bits, bits,
-                                               false, false);
-      });
-    }
-    return combine(kind, x, throughInt([&](Value bits) -> Value {
-      Value lane = LLVM::XOrOp::create(b, loc, threadId(), i32(32));
-      Value address = LLVM::ShlOp::create(b, loc, lane, i32(2));
-      return ROCDL::DsBpermuteOp::create(b, loc, b.getI32Type(), address, bits);
-    }));
-  }
 }
 
 /// Lane bits that move only \p dims: those that the reduction combines.
@@ -180,17 +102,50 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
     }
   }
 
-  // Lanes. Bit 3 before bit 2: see butterfly.
+  // Lanes.
+  auto resultLayout = layoutOf(op->getResult(0));
+  if (failed(resultLayout)) {
+    return failure();
+  }
+  auto moves = layout::matchScatter(layout->slice(dims), *resultLayout);
+  if (!moves) {
+    return op->emitOpError("has a result whose layout is no scatter of the "
+                           "reduced one");
+  }
   SmallVector<unsigned> laneBits = bitsWithin(*layout, HwDim::Lane, dims);
-  uint64_t done = layout->freeLaneMask();
+  LaneState state;
+  state.uniform = layout->freeLaneMask();
+  for (unsigned bit : laneBits) {
+    state.pending |= uint64_t(1) << bit;
+  }
+  for (const layout::RegisterToLane &move : *moves) {
+    if (!llvm::is_contained(laneBits, move.laneBit)) {
+      return op->emitOpError("scatters over lane bit ")
+             << move.laneBit << ", which it does not combine";
+    }
+    state.pending &= ~(uint64_t(1) << move.laneBit);
+    size_t other = size_t(1) << move.registerBit;
+    for (size_t index = 0; index < elements.size(); ++index) {
+      if (elements[index] && (index & other) == 0) {
+        elements[index] = scatterStep(kind, elements[index],
+                                      elements[index | other], move.laneBit,
+                                      state);
+        elements[index | other] = Value();
+      }
+    }
+    llvm::erase(laneBits, move.laneBit);
+  }
+  llvm::erase(elements, Value());
+  // Bit 3 before bit 2: see exchange.
   for (unsigned bit : {3u, 2u, 1u, 0u, 4u, 5u}) {
     if (!llvm::is_contained(laneBits, bit)) {
       continue;
     }
+    state.pending &= ~(uint64_t(1) << bit);
     for (Value &value : elements) {
-      value = butterfly(kind, value, bit, done);
+      value = butterfly(kind, value, bit, state);
     }
-    done |= uint64_t(1) << bit;
+    state.uniform |= uint64_t(1) << bit;
   }
   Parts emitted = fromElements(elements);
   tiles[op->getResult(0)] = std::move(emitted);

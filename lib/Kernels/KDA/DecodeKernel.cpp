@@ -16,6 +16,8 @@
 #include "../PlanBuilder.h"
 #include "../TileBuilder.h"
 
+#include "tenon/Layout/Scatter.h"
+
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::kernels;
@@ -67,6 +69,26 @@ static layout::Layout stateLayout(spec::StateOrder order, unsigned waves) {
       layout::Layout::create({128, 128}, registers, lanes, waveBits, {}));
 }
 
+/// The layout of the sums over k of the rows v: the lanes that shared a row
+/// share out its results, as far as there are registers to move.
+static layout::Layout sumLayout(spec::StateOrder order, unsigned waves) {
+  layout::Layout rows = stateLayout(order, waves).slice({1});
+  // Lane bits that the sum frees. The last one stays, so that a bit with a cheap
+  // butterfly is left; a pair of neighbouring rows stays in one lane.
+  SmallVector<unsigned> lanes =
+      order == spec::StateOrder::VK ? SmallVector<unsigned>{3, 2}
+                                    : SmallVector<unsigned>{5, 4};
+  SmallVector<layout::RegisterToLane> moves;
+  unsigned registerBits = rows.bases(layout::HwDim::Register).size();
+  for (unsigned lane : lanes) {
+    unsigned moved = moves.size();
+    if (moved + 1 < registerBits) {
+      moves.push_back({registerBits - 1 - moved, lane});
+    }
+  }
+  return llvm::cantFail(layout::scatter(rows, moves));
+}
+
 /// The layout in which the output norm sums over v: two elements per lane, the
 /// same in every wave, so that no wave waits for another.
 static layout::Layout normLayout(unsigned waves) {
@@ -105,7 +127,8 @@ private:
   bool norm() { return op.getOutputNorm(); }
 
   void identify();
-  Value rowPointer(StringRef operand, int64_t headBytes);
+  Value rowView(StringRef operand, int64_t columns);
+  Value headColumn(int64_t perHead, int64_t first = 0);
   void loadPrologue();
   void loadState();
   Value convolve(const Part &part);
@@ -145,20 +168,23 @@ void DecodeKernel::identify() {
   slot = t.select(null, zero, given);
 }
 
-/// The row of the request in a row-strided operand, at the head's columns.
-Value DecodeKernel::rowPointer(StringRef operand, int64_t headBytes) {
+/// The row of the request in a row-strided operand of bf16.
+Value DecodeKernel::rowView(StringRef operand, int64_t columns) {
   Value row = t.wideMul(request, args[(operand + "_stride").str()]);
-  Value column = t.wideMul(head, t.i32(headBytes));
-  return t.advance(args[operand], t.add(row, column));
+  return t.view(t.advance(args[operand], row), {t.builder().getIndexAttr(1)},
+                t.i32(columns * 2));
+}
+
+/// The column `head * perHead + first`.
+Value DecodeKernel::headColumn(int64_t perHead, int64_t first) {
+  Value column = t.mul(head, t.i32(perHead));
+  return first == 0 ? column : t.add(column, t.i32(first));
 }
 
 void DecodeKernel::loadPrologue() {
   OpFoldResult unit = t.builder().getIndexAttr(1);
-  auto dense = [&](Value pointer, int64_t bytes) {
-    return t.view(pointer, {unit}, t.i32(bytes));
-  };
-  auto atHead = [&](StringRef operand, int64_t headBytes) {
-    return t.advance(args[operand], t.wideMul(head, t.i32(headBytes)));
+  auto dense = [&](StringRef operand, int64_t bytes) {
+    return t.view(args[operand], {unit}, t.i32(bytes));
   };
   Value zero = t.i32(0);
 
@@ -189,28 +215,29 @@ void DecodeKernel::loadPrologue() {
                       {channelStride, columnStride}, convBytes);
   }
 
-  Value qkv = dense(rowPointer("qkv", 256), lastChannel * 2);
-  Value weights = t.view(atHead("conv_weight", 128 * 16),
-                         {t.builder().getIndexAttr(4), unit},
-                         t.i32(lastChannel * 16));
+  Value qkv = rowView("qkv", 3 * width());
+  Value weights = t.view(args["conv_weight"], {t.builder().getIndexAttr(4), unit},
+                         t.i32(3 * width() * 16));
   for (int64_t part = 0; part < 3; ++part) {
-    Value channel = t.i32(part * width());
+    Value channel = headColumn(128, part * width());
     parts[part].input = t.load(qkv, {channel}, {128});
-    parts[part].history = t.load(convRead, {channel, zero}, {128, 3});
+    parts[part].history =
+        t.load(convRead, {t.i32(part * width()), zero}, {128, 3});
     parts[part].weight = t.load(weights, {channel, zero}, {128, 4});
   }
-  rawGate = t.load(dense(rowPointer("raw_g", 256), 256), {zero}, {128});
-  dtBias = t.load(dense(atHead("dt_bias", 512), 512), {zero}, {128});
-  Value beta = t.view(rowPointer("raw_beta", 2), {}, t.i32(2));
-  rawBeta = t.load(beta, {}, {});
+  Value column = headColumn(128);
+  rawGate = t.load(rowView("raw_g", width()), {column}, {128});
+  dtBias = t.load(dense("dt_bias", width() * 4), {column}, {128});
+  rawBeta = t.extract(t.load(rowView("raw_beta", heads()), {head}, {1}), 0, 0);
   if (norm()) {
-    outGate = t.load(dense(rowPointer("out_gate", 256), 256), {zero}, {128});
+    outGate = t.load(rowView("out_gate", width()), {column}, {128});
     auto weightType = cast<tile::PtrType>(args["norm_weight"].getType());
     int64_t bytes = weightType.getElementType().getIntOrFloatBitWidth() / 8;
-    normWeight = t.load(dense(args["norm_weight"], 128 * bytes), {zero}, {128});
+    normWeight = t.load(dense("norm_weight", 128 * bytes), {zero}, {128});
   }
-  Value aLog = t.create<tile::LoadScalarOp>(t.builder().getF32Type(),
-                                            atHead("a_log", 4));
+  Value aLog = t.create<tile::LoadScalarOp>(
+      t.builder().getF32Type(),
+      t.advance(args["a_log"], t.wideMul(head, t.i32(4))));
   auto scalarTile = RankedTensorType::get({}, t.builder().getF32Type());
   expALog = t.exp(t.create<tile::SplatOp>(scalarTile, aLog));
 }
@@ -272,35 +299,40 @@ Value DecodeKernel::recur(Value q, Value key, Value value, Value decay,
   MLIRContext *context = op.getContext();
   layout::Layout layout = stateLayout(op.getStateOrder(), waves);
   auto alongK = tile::LayoutAttr::get(context, layout.slice({0}));
-  auto alongV = tile::LayoutAttr::get(context, layout.slice({1}));
+  auto sums =
+      tile::LayoutAttr::get(context, sumLayout(op.getStateOrder(), waves));
   q = t.convertLayout(q, alongK);
   key = t.convertLayout(key, alongK);
   decay = t.convertLayout(decay, alongK);
-  value = t.convertLayout(value, alongV);
+  value = t.convertLayout(value, sums);
 
-  // q and k are normalised after the exchange: three sums over 128 elements
-  // that every group of sixteen lanes holds.
+  // q and k enter as they are; the factors a and b that normalise them,
+  // a = D^-0.5 / |q| and b = 1 / |k|, are applied to the rows' sums:
+  //   w = b u = (b beta) v - (b^2 beta) (S' k),    S = S' + w k^T.
+  // Three sums over 128 elements that every group of sixteen lanes holds.
   double qkEps = op.getQkEps().convertToDouble();
   Value qq = t.dot(q, q, {0});
   Value kk = t.dot(key, key, {0});
-  Value qInverse = t.mulf(t.rsqrt(t.addf(qq, t.constant(qkEps, qq))),
-                          1.0 / std::sqrt(128.0));
-  Value kInverse = t.rsqrt(t.addf(kk, t.constant(qkEps, kk)));
-  q = t.mulf(q, t.splat(qInverse, q));
-  key = t.mulf(key, t.splat(kInverse, key));
   Value kq = t.dot(key, q, {0});
+  Value a = t.mulf(t.rsqrt(t.addf(qq, t.constant(qkEps, qq))),
+                   1.0 / std::sqrt(128.0));
+  Value b = t.rsqrt(t.addf(kk, t.constant(qkEps, kk)));
+  Value bBeta = t.mulf(b, t.convertLayout(beta, tile::getLayout(b.getType())));
 
-  // o = S q after the update, without a second pass over the state:
-  // (S' + u k^T) q = S' q + u (k . q).
+  // o = a S q after the update, without a second pass over the state:
+  // (S' + w k^T) q = S' q + w (k . q).
   Value qRows = t.broadcast(q, {1}, state);
   Value kRows = t.broadcast(key, {1}, state);
   Value decayed = t.mulf(state, t.broadcast(decay, {1}, state));
-  Value sk = t.dot(decayed, kRows, {1});
-  Value sq = t.dot(decayed, qRows, {1});
-  Value u = t.mulf(t.subf(value, sk), t.splat(beta, sk));
-  Value o = t.fma(u, t.splat(kq, u), sq);
-  state = t.fma(t.broadcast(u, {0}, decayed), kRows, decayed);
-  return o;
+  Value sk = t.dot(decayed, kRows, {1}, sums);
+  Value sq = t.dot(decayed, qRows, {1}, sums);
+  Value w = t.fma(sk, t.splat(t.mulf(t.mulf(b, bBeta), -1.0), sk),
+                  t.mulf(value, t.splat(bBeta, sk)));
+  Value o = t.fma(w, t.splat(kq, w), sq);
+  auto alongV = tile::LayoutAttr::get(context, layout.slice({1}));
+  Value wRows = t.broadcast(t.convertLayout(w, alongV), {0}, decayed);
+  state = t.fma(wRows, kRows, decayed);
+  return t.mulf(o, t.splat(a, o));
 }
 
 void DecodeKernel::writeOut(Value o) {
@@ -322,9 +354,7 @@ void DecodeKernel::writeOut(Value o) {
       RankedTensorType::get(type.getShape(), t.builder().getBF16Type(),
                             type.getEncoding()),
       result);
-  Value view = t.view(rowPointer("out", 256), {t.builder().getIndexAttr(1)},
-                      t.i32(256));
-  t.store(rounded, view, {t.i32(0)});
+  t.store(rounded, rowView("out", width()), {headColumn(128)});
 }
 
 void DecodeKernel::write(tile::KernelOp kernel) {
