@@ -7,6 +7,8 @@
 #   BASEDIR     absolute paths below the source root do not enter the key: a
 #               clone in another folder finds what the first one built.
 #   NOHASHDIR   the same for the working directory (objects with -g).
+#   PCH_EXTSUM  objects are keyed on a checksum of the precompiled header's text
+#               (PrecompiledHeaderSum.cmake), which is the same in every folder.
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE)
   foreach(language C CXX)
@@ -16,6 +18,7 @@ if(TENON_CCACHE)
           CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
           "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}"
           CCACHE_NOHASHDIR=1
+          CCACHE_PCH_EXTSUM=1
           "${TENON_CCACHE}" CACHE STRING "Compiler launcher of ${language}")
     endif()
   endforeach()

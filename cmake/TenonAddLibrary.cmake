@@ -12,8 +12,28 @@ function(tenon_define_mlir_pch)
   file(WRITE "${CMAKE_BINARY_DIR}/MlirPch.cpp" "// Anchor of the precompiled header.\n")
   add_library(tenon-mlir-pch OBJECT "${CMAKE_BINARY_DIR}/MlirPch.cpp")
   target_precompile_headers(tenon-mlir-pch PRIVATE "${CMAKE_SOURCE_DIR}/cmake/MlirPch.h")
+  # ccache keys an object on this checksum instead of the precompiled file, which
+  # holds the paths of the folder that it was built in.
+  set(pch "${CMAKE_BINARY_DIR}/CMakeFiles/tenon-mlir-pch.dir/cmake_pch.hxx.pch")
+  list(TRANSFORM MLIR_INCLUDE_DIRS PREPEND "-isystem" OUTPUT_VARIABLE includes)
+  add_custom_command(
+    OUTPUT "${pch}.sum"
+    COMMAND ${CMAKE_COMMAND}
+            "-DCOMPILER=${CMAKE_CXX_COMPILER};-std=c++20;${includes}"
+            "-DHEADER=${CMAKE_SOURCE_DIR}/cmake/MlirPch.h" "-DOUTPUT=${pch}.sum"
+            -P "${CMAKE_SOURCE_DIR}/cmake/PrecompiledHeaderSum.cmake"
+    DEPENDS "${pch}" "${CMAKE_SOURCE_DIR}/cmake/PrecompiledHeaderSum.cmake"
+    COMMENT "Checksum of the precompiled header"
+    VERBATIM)
+  add_custom_target(tenon-mlir-pch-sum DEPENDS "${pch}.sum")
 endfunction()
 tenon_define_mlir_pch()
+
+# The precompiled file is enough. CMake would also name the header, by an
+# absolute path that ccache cannot make relative.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
+endif()
 
 # tenon_add_mlir_library(NAME SOURCES... [LINK libs...] [DEPENDS targets...])
 #   A static library of Tenon on MLIR: shared precompiled header, libMLIR.so.
@@ -22,9 +42,7 @@ function(tenon_add_mlir_library name)
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_precompile_headers(${name} REUSE_FROM tenon-mlir-pch)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
-  if(ARG_DEPENDS)
-    add_dependencies(${name} ${ARG_DEPENDS})
-  endif()
+  add_dependencies(${name} tenon-mlir-pch-sum ${ARG_DEPENDS})
 endfunction()
 
 # tenon_add_unit_test(NAME SOURCES... [LINK libs...])
