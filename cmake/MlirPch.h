@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The precompiled header of every library on MLIR. Only headers that most files
-// of dialects/ and passes/ include; anything rarer is included where it is used.
+// of dialects/ and passes/ include; anything rarer is included where it is
+// used.
 
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
