@@ -244,7 +244,7 @@ void addAtomic(OpcodeTable &table, const std::string &name, Handler handler,
                                       handler,
                                       dst,
                                       {data, ValueType::None, ValueType::None},
-                                      uint16_t(opAtomic | opStores)});
+                                      uint32_t(opAtomic | opStores)});
 }
 
 template <AtomicOp op>

@@ -157,7 +157,8 @@ void execSdwa(Wave &wave, const Instr &instr) {
     plain.src[k].kind = OperandKind::Vgpr;
     plain.src[k].reg = rowTemp + 2 * k;
   }
-  if (instr.encoding == Encoding::Vopc) {
+  if (instr.encoding == Encoding::Vopc || instr.dwords > 1) {
+    // Results that are no 32-bit registers have no parts to select.
     return instr.inner(wave, plain);
   }
   unsigned dstSelect = (modifiers >> 8) & 7, unused = (modifiers >> 11) & 3;

@@ -316,7 +316,7 @@ void addAtomics(OpcodeTable &table, const std::string &prefix) {
                               handler,
                               dst,
                               {data, ValueType::None, ValueType::None},
-                              uint16_t(opAtomic | opStores)});
+                              uint32_t(opAtomic | opStores)});
   };
   auto both = [&]<AtomicOp op>(const std::string &name) {
     add(name.c_str(), execAtomic<op, uint32_t, isFlat>, ValueType::I32,

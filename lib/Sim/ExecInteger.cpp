@@ -161,7 +161,7 @@ static constexpr OpcodeInfo carry(llvm::StringLiteral name) {
           execCarry<function, carryIn>,
           ValueType::I32,
           {ValueType::I32, ValueType::I32, ValueType::None},
-          uint16_t(opCarryOut | (carryIn ? opCarryIn : opNone))};
+          uint32_t(opCarryOut | (carryIn ? opCarryIn : opNone))};
 }
 
 static void execCndmask(Wave &wave, const Instr &instr) {

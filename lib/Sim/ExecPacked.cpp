@@ -158,7 +158,7 @@ static void execPackedHalf(Wave &wave, const Instr &instr) {
 
 template <typename T, auto function>
 static constexpr OpcodeInfo packedHalf(llvm::StringLiteral name,
-                                       uint16_t flags = opNone) {
+                                       uint32_t flags = opNone) {
   constexpr ValueType type =
       std::is_same_v<T, Half> ? ValueType::PackedF16 : ValueType::PackedI16;
   constexpr bool three = LambdaTraits<decltype(function)>::arity == 3;

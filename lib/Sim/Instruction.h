@@ -84,6 +84,9 @@ struct Instr {
   /// The plain operation behind a DPP or SDWA prologue.
   Handler inner = nullptr;
   Operand src[3];
+  /// Scales of an MFMA with block scales; `opSel` holds the byte of each, two
+  /// bits apiece.
+  Operand scale[2];
   /// Vector destination (a row), or scalar destination of SOP and SMEM.
   uint16_t dst = noRow;
   /// Scalar destination of a vector instruction (compares, carries).

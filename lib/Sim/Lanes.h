@@ -195,7 +195,7 @@ void finishHalf(Wave &wave, const Instr &instr, Row &result);
 void mergeHalf(Wave &wave, const Instr &instr, Row &result, bool keepsOther);
 
 /// Handler of an elementwise operation.
-template <auto function, uint16_t flags>
+template <auto function, uint32_t flags>
 void execValu(Wave &wave, const Instr &instr) {
   using Traits = LambdaTraits<decltype(function)>;
   using R = typename Traits::Result;
@@ -260,7 +260,7 @@ void execValu(Wave &wave, const Instr &instr) {
 }
 
 /// Table entry of an elementwise operation.
-template <auto function, uint16_t flags = opNone>
+template <auto function, uint32_t flags = opNone>
 constexpr OpcodeInfo valu(llvm::StringLiteral name) {
   using Traits = LambdaTraits<decltype(function)>;
   OpcodeInfo info = {name, execValu<function, flags>,

@@ -26,7 +26,7 @@ const OpcodeInfo *findOpcode(StringRef mnemonic) {
           vectorFloat32Table, transcendentalTable, vectorIntegerTable,
           vectorWideTable, vectorHalfTable, vectorConvertTable,
           vectorCompareTable, vectorPackedTable, crossLaneTable, matrixTable,
-          ldsTable, flatMemoryTable, bufferMemoryTable}) {
+          smallMatrixTable, ldsTable, flatMemoryTable, bufferMemoryTable}) {
       for (const OpcodeInfo &info : table()) {
         map[info.name] = &info;
       }

@@ -30,6 +30,7 @@ enum class ValueType : uint8_t {
   F64,
   B96,
   B128,
+  B192,
   B256,
   B512,
   B1024,
@@ -50,6 +51,8 @@ constexpr unsigned registersOf(ValueType type) {
     return 3;
   case ValueType::B128:
     return 4;
+  case ValueType::B192:
+    return 6;
   case ValueType::B256:
     return 8;
   case ValueType::B512:
@@ -62,7 +65,7 @@ constexpr unsigned registersOf(ValueType type) {
 }
 
 /// Properties of an operation that decoding has to know.
-enum OpFlags : uint16_t {
+enum OpFlags : uint32_t {
   opNone = 0,
   opScalarDst = 1 << 0,   ///< vector instruction that writes `sdst` only
   opCarryOut = 1 << 1,    ///< writes VCC (e32) or the VOP3B scalar destination
@@ -79,7 +82,8 @@ enum OpFlags : uint16_t {
   opAtomic = 1 << 12,     ///< returns the old value only with sc0
   opToLds = 1 << 13,      ///< memory load into LDS
   opAgprSrc = 1 << 14,    ///< the source VGPR is an AGPR (v_accvgpr_read)
-  opAgprDst = 1 << 15,    ///< the destination is an AGPR (v_accvgpr_write)
+  opSmallFormats = 1 << 16, ///< MFMA whose cbsz and blgp name formats
+  opAgprDst = 1 << 15,      ///< the destination is an AGPR (v_accvgpr_write)
 };
 
 /// One entry of the operation tables, found by its mnemonic without encoding
@@ -89,7 +93,7 @@ struct OpcodeInfo {
   Handler handler = nullptr;
   ValueType dst = ValueType::None;
   ValueType src[3] = {ValueType::None, ValueType::None, ValueType::None};
-  uint16_t flags = opNone;
+  uint32_t flags = opNone;
   /// Meaning belongs to the family (offset stride of ds_*st64 ...).
   int32_t param = 0;
 };
@@ -123,6 +127,7 @@ llvm::ArrayRef<OpcodeInfo> vectorCompareTable();
 llvm::ArrayRef<OpcodeInfo> vectorPackedTable();
 llvm::ArrayRef<OpcodeInfo> crossLaneTable();
 llvm::ArrayRef<OpcodeInfo> matrixTable();
+llvm::ArrayRef<OpcodeInfo> smallMatrixTable();
 llvm::ArrayRef<OpcodeInfo> ldsTable();
 llvm::ArrayRef<OpcodeInfo> flatMemoryTable();
 llvm::ArrayRef<OpcodeInfo> bufferMemoryTable();

@@ -280,6 +280,7 @@ void OperandDecoder::decodeSdwa(uint32_t modifiers) {
   if (instr.encoding == Encoding::Vopc) {
     maskDst(field(modifiers, 15, 1) ? field(modifiers, 8, 7) : sgprVcc);
   } else {
+    instr.dwords = registersOf(info.dst);
     instr.clamp = field(modifiers, 13, 1);
     instr.omod = field(modifiers, 14, 2);
   }
@@ -339,16 +340,37 @@ void OperandDecoder::decodeVop3p() {
 }
 
 void OperandDecoder::decodeMfma() {
-  uint32_t first = word(0), second = word(1);
+  // Scaled forms are two instructions in one: the scales come first.
+  unsigned start = 0;
+  if (words.size() == 4) {
+    uint32_t selects = word(0), scales = word(1);
+    instr.scale[0] = source(field(scales, 0, 9), ValueType::I32);
+    instr.scale[1] = source(field(scales, 9, 9), ValueType::I32);
+    unsigned lowBits = field(selects, 11, 2), highBits = field(scales, 27, 2);
+    instr.opSel = (lowBits & 1) | (highBits & 1) << 1 | (lowBits & 2) << 1 |
+                  (highBits & 2) << 2;
+    instr.negHi = field(selects, 8, 3) | field(scales, 29, 3);
+    start = 2;
+  }
+  uint32_t first = word(start), second = word(start + 1);
   unsigned acc = field(second, 27, 2);
   bool accCd = field(first, 15, 1);
   auto matrixSource = [&](unsigned code, ValueType type, bool inAgpr) {
     return code >= 256 ? vgpr(code - 256 + (inAgpr ? rowAgpr : 0), type)
                        : source(code, type);
   };
-  instr.src[0] = matrixSource(field(second, 0, 9), info.src[0], acc & 1);
+  // The formats decide how many registers an operand takes.
+  ValueType types[2] = {info.src[0], info.src[1]};
+  if (info.flags & opSmallFormats) {
+    static constexpr ValueType byFormat[8] = {
+        ValueType::B256, ValueType::B256, ValueType::B192, ValueType::B192,
+        ValueType::B128, ValueType::B256, ValueType::B256, ValueType::B256};
+    types[0] = byFormat[field(first, 8, 3)];
+    types[1] = byFormat[field(second, 29, 3)];
+  }
+  instr.src[0] = matrixSource(field(second, 0, 9), types[0], acc & 1);
   if (info.src[1] != ValueType::None) {
-    instr.src[1] = matrixSource(field(second, 9, 9), info.src[1], acc & 2);
+    instr.src[1] = matrixSource(field(second, 9, 9), types[1], acc & 2);
   }
   if (info.src[2] != ValueType::None) {
     instr.src[2] = matrixSource(field(second, 18, 9), info.src[2], accCd);

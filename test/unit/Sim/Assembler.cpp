@@ -180,8 +180,9 @@ Expected<std::vector<std::vector<uint32_t>>> LaneProgram::run() const {
   s_waitcnt lgkmcnt(0)
 )";
   for (unsigned i = 0; i < inputs.size(); ++i) {
-    body += formatv("  global_load_dword v{0}, v1, s[4:5] offset:{1}\n", 10 + i,
-                    256 * i)
+    body += formatv("  v_add_u32 v2, {1}, v1\n"
+                    "  global_load_dword v{0}, v2, s[4:5]\n",
+                    10 + i, 256 * i)
                 .str();
   }
   body += "  s_waitcnt vmcnt(0)\n" + instructions + "\n";
