@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The lit suite of Tenon. Its folders are the levels; test/unit has its own."""
+
+import os
+import shutil
+import subprocess
+
+import lit.formats
+
+config.name = "tenon"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+config.test_exec_root = os.path.join(config.tenon_build, "test")
+
+config.environment["PATH"] = os.pathsep.join(
+    [
+        os.path.join(config.tenon_build, "bin"),
+        config.llvm_tools,
+        config.environment.get("PATH", ""),
+    ]
+)
+
+# expect-exit CODE COMMAND...: passes when the command ends with this code.
+testing = os.path.join(config.tenon_source, "tools", "testing")
+config.substitutions += [
+    ("expect-exit", f"{config.python} {testing}/expect_exit.py"),
+    ("%{lint}", f"{config.python} {testing}/lint.py"),
+    ("%{python}", config.python),
+    ("%{specs}", os.path.join(config.tenon_source, "kernels_spec")),
+]
+
+
+def is_git_checkout(folder):
+    if not shutil.which("git"):
+        return False
+    command = ["git", "-c", "safe.directory=*", "-C", folder, "rev-parse"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+# What the checks of the files themselves need.
+if is_git_checkout(config.tenon_source):
+    config.available_features.add("git-checkout")
+else:
+    lit_config.note("not a git checkout: the files themselves are not checked")
+if shutil.which("clang-format-22", path=config.environment["PATH"]):
+    config.available_features.add("clang-format")
+else:
+    lit_config.note("clang-format-22 is not installed: formatting is not checked")
