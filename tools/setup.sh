@@ -53,7 +53,6 @@ install_packages() {
   if [[ ${#missing[@]} -eq 0 ]]; then
     return
   fi
-  echo "setup: installing ${missing[*]}"
   if [[ "$(id -u)" -ne 0 ]]; then
     command -v sudo >/dev/null || fail "these packages are missing, and there is \
 no sudo to install them: ${missing[*]}
@@ -74,6 +73,7 @@ no sudo to install them: ${missing[*]}
        Packages of LLVM 22 come from https://apt.llvm.org where the distribution
        has none: add its repository for version 22 and run this again."
   fi
+  echo "setup: installing ${missing[*]}"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y --no-install-recommends "${missing[@]}"
 }
