@@ -31,12 +31,16 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
     Arguments are pointers (`!tile.ptr`) and uniform scalars (`i32`, `i64`,
     `f32`), laid out in the kernarg segment in order, each at its own alignment.
     `waves` is the number of waves of 64 lanes. `lds_bytes` appears when
-    `tile-plan-lds` has placed the LDS buffers.
+    `tile-plan-lds` has placed the LDS buffers. `waves_per_simd` asks the register
+    allocator to leave room for that many waves on each SIMD; `scheduler` names
+    the back end's strategy for the order of instructions (`max-ilp` and others).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
                        ConfinedAttr<I32Attr, [IntPositive, IntMaxValue<16>]>:$waves,
                        OptionalAttr<I64Attr>:$lds_bytes,
+                       OptionalAttr<I32Attr>:$waves_per_simd,
+                       OptionalAttr<StrAttr>:$scheduler,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region MinSizedRegion<1>:$body);

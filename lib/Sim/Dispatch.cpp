@@ -8,6 +8,7 @@
 
 #include "tenon/Target/TargetInfo.h"
 
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -175,6 +176,8 @@ Error Dispatch::makeKernarg() {
   // A preload may reach beyond the segment, which is then padded.
   kernarg.resize(std::max<uint64_t>(
       kernarg.size(), 4 * (info.preloadOffset + info.preloadDwords)));
+  // The segment is allocated in units of 16 bytes, and LLVM's loads rely on it.
+  kernarg.resize(llvm::alignTo(kernarg.size(), 16));
   Expected<uint64_t> address =
       memory.allocate(kernarg.size(), {"kernel arguments", {}});
   if (!address) {

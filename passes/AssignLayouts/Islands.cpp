@@ -149,13 +149,17 @@ double Island::cost(const Placement &placement) const {
         total += accessCost(layout, type);
       }
       std::optional<layout::Layout> wanted = wantedBy(user, value);
-      if (!wanted || assign::avoidsLds(layout, *wanted) ||
-          llvm::is_contained(served, *wanted)) {
+      if (!wanted || layout == *wanted || llvm::is_contained(served, *wanted)) {
+        continue;
+      }
+      served.push_back(*wanted);
+      if (assign::avoidsLds(layout, *wanted)) {
+        // A move between lanes per register, with its hazards, at worst.
+        total += 2.0 * wanted->numRegisters();
         continue;
       }
       total += exchangeOverhead + accessCost(layout, type) +
                accessCost(*wanted, type);
-      served.push_back(*wanted);
     }
   }
   return total;

@@ -75,11 +75,19 @@ void Emitter::createFunction() {
                     b.getStringAttr(size + "," + size));
   function->setAttr("rocdl.reqd_work_group_size",
                     b.getDenseI32ArrayAttr({threads, 1, 1}));
+  if (auto waves = kernel.getWavesPerSimd()) {
+    function->setAttr("rocdl.waves_per_eu", b.getI32IntegerAttr(*waves));
+  }
   // Accumulators stay in the architectural registers: the backend's own choice
   // moves them back and forth in loops.
-  function.setPassthroughAttr(b.getArrayAttr(
-      {b.getStrArrayAttr({"amdgpu-agpr-alloc", "0"}),
-       b.getStrArrayAttr({"uniform-work-group-size", "true"})}));
+  SmallVector<Attribute> passthrough = {
+      b.getStrArrayAttr({"amdgpu-agpr-alloc", "0"}),
+      b.getStrArrayAttr({"uniform-work-group-size", "true"})};
+  if (auto scheduler = kernel.getScheduler()) {
+    passthrough.push_back(
+        b.getStrArrayAttr({"amdgpu-sched-strategy", *scheduler}));
+  }
+  function.setPassthroughAttr(b.getArrayAttr(passthrough));
   Block *entry = function.addEntryBlock(b);
   for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     scalars.map(kernel.getBody().getArgument(index), entry->getArgument(index));
@@ -202,8 +210,16 @@ LogicalResult Emitter::emit() {
     return kernel.emitOpError("has several blocks; a kernel is one block");
   }
   createFunction();
+  planSinking();
   for (Operation &op : kernel.getBody().front()) {
-    if (failed(emitOp(&op))) {
+    auto sink = sunk.find(&op);
+    if (sink != sunk.end()) {
+      waiting.emplace_back(sink->second, [this, &op] {
+        guardFailed |= failed(emitOp(&op));
+      });
+      continue;
+    }
+    if (failed(emitOp(&op)) || guardFailed) {
       return failure();
     }
   }

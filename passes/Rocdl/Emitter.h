@@ -123,6 +123,9 @@ private:
   /// in a block of its own that flushGuarded writes.
   void guarded(ReplicaMask mask, std::function<void()> write);
   void flushGuarded();
+  /// Finds the operations that only stores of one owner use, so that the other
+  /// waves need not execute them.
+  void planSinking();
 
   // Lds.cpp
   mlir::FailureOr<mlir::Value> ldsAddress(mlir::Value buffer,
@@ -178,6 +181,8 @@ private:
   llvm::DenseMap<mlir::Value, Parts> tiles;
   llvm::DenseMap<mlir::Value, BufferView> views;
   llvm::SmallVector<std::pair<ReplicaMask, std::function<void()>>> waiting;
+  llvm::DenseMap<mlir::Operation *, ReplicaMask> sunk;
+  bool guardFailed = false;
 };
 
 } // namespace tenon::rocdl

@@ -14,6 +14,10 @@ namespace tenon::kernels::kda {
 mlir::FailureOr<llvm::SmallVector<mlir::DictionaryAttr>>
 rankDecodeSchedules(spec::KdaDecodeOp op, const target::TargetInfo &target);
 
+/// Waves that the registers of a SIMD should have room for.
+unsigned decodeWavesPerSimd(spec::KdaDecodeOp op, unsigned waves,
+                            const target::TargetInfo &target);
+
 /// Writes the plan and the kernel of a decode step.
 mlir::LogicalResult lowerDecode(spec::KdaDecodeOp op,
                                 mlir::DictionaryAttr schedule,

@@ -54,9 +54,10 @@ static layout::Layout stateLayout(spec::StateOrder order, unsigned waves) {
       waveBits.push_back(v(row));
     }
   } else {
-    // 4 consecutive v per lane, 16 consecutive per 64 bytes of a row of k.
-    registers = {v(1), v(2), k(16), k(32), k(64)};
-    lanes = {v(4), v(8), k(1), k(2), k(4), k(8)};
+    // 4 consecutive v per lane, 16 consecutive per 64 bytes of a row of k; the 8
+    // rows of a lane follow each other, again within reach of the offsets.
+    registers = {v(1), v(2), k(1), k(2), k(4)};
+    lanes = {v(4), v(8), k(8), k(16), k(32), k(64)};
     int64_t column = 16;
     for (unsigned wave = 1; wave < waves; wave *= 2, column *= 2) {
       waveBits.push_back(v(column));
@@ -389,9 +390,15 @@ LogicalResult kernels::kda::lowerDecode(spec::KdaDecodeOp op,
                                         OpBuilder &builder) {
   auto wavesAttr = schedule.getAs<IntegerAttr>("waves");
   int64_t waves = wavesAttr ? wavesAttr.getInt() : 0;
-  if (schedule.size() != 1 || (waves != 2 && waves != 4 && waves != 8)) {
-    return op.emitOpError("a schedule is {waves = 2, 4 or 8}, found ")
+  size_t known = 1 + (schedule.getAs<StringAttr>("scheduler") ? 1 : 0);
+  if (schedule.size() != known || (waves != 2 && waves != 4 && waves != 8)) {
+    return op.emitOpError("a schedule is {waves = 2, 4 or 8} with, if wanted, "
+                          "scheduler = \"...\"; found ")
            << schedule;
+  }
+  FailureOr<target::TargetInfo> target = tile::getTarget(op);
+  if (failed(target)) {
+    return failure();
   }
   SmallVector<spec::OperandContract> contracts = op.getOperandContracts();
   PlanBuilder plan(builder, op.getLoc(), (name + "_plan").str(), contracts);
@@ -433,7 +440,9 @@ LogicalResult kernels::kda::lowerDecode(spec::KdaDecodeOp op,
   auto kernel = tile::KernelOp::create(
       builder, op.getLoc(), builder.getStringAttr(name),
       TypeAttr::get(builder.getFunctionType(types, {})),
-      builder.getI32IntegerAttr(waves), IntegerAttr(), ArrayAttr(), ArrayAttr());
+      builder.getI32IntegerAttr(waves), /*lds_bytes=*/IntegerAttr(),
+      builder.getI32IntegerAttr(decodeWavesPerSimd(op, waves, *target)),
+      schedule.getAs<StringAttr>("scheduler"), ArrayAttr(), ArrayAttr());
   for (auto [index, attrs] : llvm::enumerate(argAttrs)) {
     kernel.setArgAttrs(index, attrs);
   }

@@ -26,6 +26,12 @@ static cost::StreamingWorkgroup estimate(spec::KdaDecodeOp op, unsigned waves) {
   return workgroup;
 }
 
+unsigned
+kernels::kda::decodeWavesPerSimd(spec::KdaDecodeOp op, unsigned waves,
+                                 const target::TargetInfo &target) {
+  return target.wavesPerSimd(estimate(op, waves).vgprs, 0);
+}
+
 FailureOr<SmallVector<DictionaryAttr>>
 kernels::kda::rankDecodeSchedules(spec::KdaDecodeOp op,
                                   const target::TargetInfo &target) {
@@ -39,8 +45,14 @@ kernels::kda::rankDecodeSchedules(spec::KdaDecodeOp op,
   Builder builder(op.getContext());
   SmallVector<DictionaryAttr> schedules;
   for (auto [time, waves] : ranked) {
+    // The back end's default scheduler starts on each part of the state as it
+    // arrives. Its iterative one needs fewer registers, but waits for all of it.
+    NamedAttribute wavesAttr =
+        builder.getNamedAttr("waves", builder.getI64IntegerAttr(waves));
+    schedules.push_back(builder.getDictionaryAttr(wavesAttr));
     schedules.push_back(builder.getDictionaryAttr(
-        builder.getNamedAttr("waves", builder.getI64IntegerAttr(waves))));
+        {wavesAttr, builder.getNamedAttr(
+                        "scheduler", builder.getStringAttr("iterative-ilp"))}));
   }
   return schedules;
 }
