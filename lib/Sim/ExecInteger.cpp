@@ -260,7 +260,7 @@ llvm::ArrayRef<OpcodeInfo> vectorIntegerTable() {
        ValueType::I32,
        {ValueType::F32, ValueType::F32, ValueType::None},
        opCarryIn},
-      valu<[](u32 a, u32 b) { return signed24(a) * signed24(b); }>(
+      valu<[](u32 a, u32 b) { return u32(signed24(a)) * u32(signed24(b)); }>(
           "v_mul_i32_i24"),
       valu<[](u32 a, u32 b) {
         return i32((int64_t(signed24(a)) * signed24(b)) >> 32);
@@ -276,7 +276,7 @@ llvm::ArrayRef<OpcodeInfo> vectorIntegerTable() {
       valu<[](i32 a, i32 b) { return i32((int64_t(a) * b) >> 32); }>(
           "v_mul_hi_i32"),
       clampable<[](u32 a, u32 b, u32 c) {
-        return u32(signed24(a) * signed24(b)) + c;
+        return u32(signed24(a)) * u32(signed24(b)) + c;
       },
                 [](u32 a, u32 b, i32 c) {
                   return clampI32(int64_t(signed24(a)) * signed24(b) + c);
