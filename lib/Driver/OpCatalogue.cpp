@@ -9,7 +9,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <fmt/args.h>
 #include <fmt/format.h>
 
 using namespace tenon;
@@ -47,6 +46,16 @@ static constexpr OpParameter kdaDecodeParameters[] = {
     {"conv_start", "off", "whether the operand conv_start is present", onOff},
     {"norm_weight", "f32", "type of norm_weight", normWeights},
 };
+
+/// A number as MLIR writes floats: shortest, with a point.
+static std::string floatText(const std::string &text) {
+  std::string number = fmt::format("{}", std::stod(text));
+  if (number.find('.') == std::string::npos) {
+    size_t exponent = std::min(number.find('e'), number.size());
+    number.insert(exponent, ".0");
+  }
+  return number;
+}
 
 static std::string kdaDecodeSpec(Values values) {
   int64_t heads = 0;
@@ -93,15 +102,14 @@ static std::string kdaDecodeSpec(Values values) {
   }
   std::string attrs = fmt::format(
       "heads = {} : i64, head_dim = {} : i64, gate = #tenon<gate {}>,{} "
-      "output_norm = {},\n     qk_eps = {:.17e} : f64,{} null_slot = "
+      "output_norm = {},\n     qk_eps = {} : f64,{} null_slot = "
       "#tenon<null_slot {}>, conv_layout = #tenon<conv_layout {}>",
       heads, values["D"], values["gate"],
-      bounded ? fmt::format(" lower_bound = {:.17e} : f64,",
-                            std::stod(values["lower_bound"]))
+      bounded ? fmt::format(" lower_bound = {} : f64,",
+                            floatText(values["lower_bound"]))
               : "",
-      norm ? "true" : "false", std::stod(values["qk_eps"]),
-      norm ? fmt::format(" norm_eps = {:.17e} : f64,",
-                         std::stod(values["norm_eps"]))
+      norm ? "true" : "false", floatText(values["qk_eps"]),
+      norm ? fmt::format(" norm_eps = {} : f64,", floatText(values["norm_eps"]))
            : "",
       values["null_slot"], values["conv_layout"]);
   return fmt::format("func.func @kda_decode({}) {{\n  tenon.kda_decode{}\n    "

@@ -45,25 +45,10 @@ Session::Session(bool printRemarks)
 
 Session::~Session() = default;
 
-OwningOpRef<ModuleOp>
-Session::parse(std::unique_ptr<llvm::MemoryBuffer> buffer) {
-  // Only the newest buffer is parsed; earlier ones stay for diagnostics.
-  std::string name = buffer->getBufferIdentifier().str();
-  StringRef text = buffer->getBuffer();
-  sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
-  return parseSourceString<ModuleOp>(text, ParserConfig(&mlirContext), name);
-}
-
-llvm::Expected<OwningOpRef<ModuleOp>> Session::parseFile(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
-  if (!buffer) {
-    return llvm::createStringError(buffer.getError(), "cannot read '%s': %s",
-                                   path.str().c_str(),
-                                   buffer.getError().message().c_str());
-  }
-  return parse(std::move(*buffer));
-}
-
 OwningOpRef<ModuleOp> Session::parseText(std::string text, StringRef name) {
-  return parse(llvm::MemoryBuffer::getMemBufferCopy(text, name));
+  // Buffers stay for diagnostics that come later.
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(text, name);
+  StringRef contents = buffer->getBuffer();
+  sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
+  return parseSourceString<ModuleOp>(contents, ParserConfig(&mlirContext), name);
 }

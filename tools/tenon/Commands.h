@@ -49,7 +49,10 @@ public:
   /// The parsed spec with its target set. Returns the exit code instead after
   /// printing an error.
   std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>
-  load(driver::Session &session) const;
+  load(driver::Session &session);
+
+  /// The text of what was loaded.
+  const std::string &text() const { return loadedText; }
 
   driver::CompileOptions compileOptions() const;
 
@@ -59,6 +62,7 @@ private:
   std::vector<std::string> settings;
   std::string target = "gfx950";
   std::string schedule;
+  std::string loadedText;
 };
 
 } // namespace tenon::cli

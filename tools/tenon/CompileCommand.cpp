@@ -30,13 +30,17 @@ static int compileText(const CompileArguments &arguments, mlir::ModuleOp module)
   return writeFile(arguments.output, *text) ? Success : BadInput;
 }
 
-static int compileCommand(const CompileArguments &arguments) {
+static int compileCommand(CompileArguments &arguments) {
   driver::Session session(arguments.remarks);
   auto loaded = arguments.spec.load(session);
   if (int *code = std::get_if<int>(&loaded)) {
     return *code;
   }
   auto &module = std::get<mlir::OwningOpRef<mlir::ModuleOp>>(loaded);
+  if (arguments.emit == "spec") {
+    return writeFile(arguments.output, arguments.spec.text()) ? Success
+                                                              : BadInput;
+  }
   bool wantsReport = arguments.report || !arguments.reportJson.empty();
   if (arguments.emit != "object") {
     if (wantsReport) {
@@ -85,9 +89,10 @@ void cli::addCompile(CLI::App &app, Action &action) {
   arguments->spec.add(*command);
   command
       ->add_option("--emit", arguments->emit,
-                   "What to write: tile (after tenon-lower-to-tile), isa "
-                   "(assembly), object (a linked code object)")
-      ->check(CLI::IsMember({"tile", "isa", "object"}))
+                   "What to write: spec (the input, for a file to start from), "
+                   "tile (after tenon-lower-to-tile), isa (assembly), object (a "
+                   "linked code object)")
+      ->check(CLI::IsMember({"spec", "tile", "isa", "object"}))
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output,
                       "Output file (default and '-': standard output)");

@@ -69,7 +69,7 @@ parseFills(const std::vector<std::string> &texts) {
   return fills;
 }
 
-static int runCommand(const RunArguments &arguments) {
+static int runCommand(RunArguments &arguments) {
   run::RunOptions options;
   options.dims = parseNumbers("--dim", arguments.dims);
   options.inputs = parsePairs("--input", arguments.inputs);

@@ -5,7 +5,7 @@
 
 #include "tenon/Driver/OpCatalogue.h"
 
-#include <fmt/format.h>
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace tenon;
 using namespace tenon::cli;
@@ -48,7 +48,7 @@ driver::CompileOptions SpecArguments::compileOptions() const {
 }
 
 std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>
-SpecArguments::load(driver::Session &session) const {
+SpecArguments::load(driver::Session &session) {
   auto badInput = [](const std::string &message) {
     printError(message);
     return BadInput;
@@ -63,11 +63,13 @@ SpecArguments::load(driver::Session &session) const {
   }
   mlir::OwningOpRef<mlir::ModuleOp> module;
   if (op.empty()) {
-    auto parsed = session.parseFile(path);
-    if (!parsed) {
-      return badInput(llvm::toString(parsed.takeError()));
+    auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+    if (!buffer) {
+      return badInput("cannot read '" + path +
+                      "': " + buffer.getError().message());
     }
-    module = std::move(*parsed);
+    loadedText = (*buffer)->getBuffer().str();
+    module = session.parseText(loadedText, path);
   } else {
     std::vector<std::pair<std::string, std::string>> pairs;
     for (const std::string &setting : settings) {
@@ -77,7 +79,8 @@ SpecArguments::load(driver::Session &session) const {
     if (!text) {
       return badInput(llvm::toString(text.takeError()));
     }
-    module = session.parseText(*text, "--op " + op);
+    loadedText = std::move(*text);
+    module = session.parseText(loadedText, "--op " + op);
   }
   if (!module) {
     return CannotCompileOrExecute;

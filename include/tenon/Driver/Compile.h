@@ -31,16 +31,12 @@ public:
 
   mlir::MLIRContext &context() { return mlirContext; }
 
-  /// Parses a spec or tile program from a file, or from \p text under the name
-  /// \p name. Null after a diagnostic; an error when the file cannot be read.
-  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-  parseFile(llvm::StringRef path);
+  /// Parses a spec or tile program; diagnostics call it \p name. Null after a
+  /// diagnostic.
   mlir::OwningOpRef<mlir::ModuleOp> parseText(std::string text,
                                               llvm::StringRef name);
 
 private:
-  mlir::OwningOpRef<mlir::ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer>);
-
   mlir::MLIRContext mlirContext;
   llvm::SourceMgr sources;
   struct Handler;
