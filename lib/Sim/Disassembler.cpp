@@ -83,7 +83,8 @@ Decoded Disassembler::decode(ArrayRef<uint8_t> bytes, uint64_t address) {
   // The fixed text up to the first operand, which may go on behind the name
   // ("scratch_store_dword off, ").
   StringRef name = state->printer->getMnemonic(inst).first;
-  return {unsigned(size), name.take_until([](char c) { return isSpace(c); })};
+  return {unsigned(size), name.take_until([](char c) { return isSpace(c); }),
+          state->instructions->getName(inst.getOpcode())};
 }
 
 std::string Disassembler::print(ArrayRef<uint8_t> bytes, uint64_t address) {

@@ -14,6 +14,7 @@ namespace tenon::sim {
 struct Decoded {
   unsigned bytes = 0;       ///< 0: not an instruction
   llvm::StringRef mnemonic; ///< with encoding suffix; static storage
+  llvm::StringRef opcode;   ///< LLVM's name of the opcode; static storage
 };
 
 /// Wraps LLVM MC: what an encoding is called, how long it is, how it prints.

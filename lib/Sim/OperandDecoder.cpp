@@ -3,6 +3,7 @@
 
 #include "OperandDecoder.h"
 
+#include "llvm/ADT/Twine.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -550,9 +551,30 @@ void OperandDecoder::decode() {
   }
 }
 
-void decodeOperands(const OpcodeInfo &info, ArrayRef<uint32_t> words,
-                    Instr &instr, Footprint &footprint) {
-  OperandDecoder(info, words, instr, footprint).decode();
+/// The table entry of an instruction. Buffer loads into LDS share the mnemonic
+/// of the plain ones, so they are entered under a name of their own.
+static const OpcodeInfo *entryOf(StringRef mnemonic, Encoding encoding,
+                                 uint32_t word) {
+  if (encoding == Encoding::Mubuf && (word >> 16) & 1 &&
+      mnemonic.starts_with("buffer_load")) {
+    return findOpcode((mnemonic + "_lds").str());
+  }
+  return findOpcode(mnemonic);
+}
+
+void decodeInstruction(StringRef mnemonic, ArrayRef<uint32_t> words,
+                       Instr &instr, Footprint &footprint) {
+  instr.exec = execUnimplemented;
+  instr.encoding = encodingOf(words[0]);
+  if (instr.encoding == Encoding::Vop3p &&
+      (mnemonic.starts_with("v_mfma") || mnemonic.starts_with("v_smfmac"))) {
+    instr.encoding = Encoding::Mfma;
+  }
+  instr.instructionClass = classify(mnemonic);
+  if (const OpcodeInfo *info = entryOf(mnemonic, instr.encoding, words[0])) {
+    instr.exec = info->handler;
+    OperandDecoder(*info, words, instr, footprint).decode();
+  }
 }
 
 } // namespace tenon::sim

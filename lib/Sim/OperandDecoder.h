@@ -13,11 +13,11 @@ namespace tenon::sim {
 /// The encoding family of an instruction, by its first dword.
 Encoding encodingOf(uint32_t word);
 
-/// Fills the operands of `instr`, whose `encoding`, `address` and `bytes` are
-/// set, from its encoding `words` as `info` types them. A form that nothing
-/// executes turns into an unimplemented instruction.
-void decodeOperands(const OpcodeInfo &info, llvm::ArrayRef<uint32_t> words,
-                    Instr &instr, Footprint &footprint);
+/// Fills `instr`, whose `address` and `bytes` are set, from the encoding
+/// `words` of an instruction and its `mnemonic` with encoding suffix. What
+/// nothing executes becomes an unimplemented instruction.
+void decodeInstruction(llvm::StringRef mnemonic, llvm::ArrayRef<uint32_t> words,
+                       Instr &instr, Footprint &footprint);
 
 } // namespace tenon::sim
 

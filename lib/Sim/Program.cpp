@@ -25,17 +25,6 @@ Program::Program(Processor processor) : target(processor) {
   }
 }
 
-/// The table entry of an instruction. Buffer loads into LDS share the mnemonic
-/// of the plain ones, so they are entered under a name of their own.
-static const OpcodeInfo *entryOf(StringRef mnemonic, Encoding encoding,
-                                 uint32_t word) {
-  if (encoding == Encoding::Mubuf && (word >> 16) & 1 &&
-      mnemonic.starts_with("buffer_load")) {
-    return findOpcode((mnemonic + "_lds").str());
-  }
-  return findOpcode(mnemonic);
-}
-
 static void execEndOfCode(Wave &wave, const Instr &) {
   wave.fail("execution ran past the end of the code");
 }
@@ -71,19 +60,8 @@ void Program::decode(ArrayRef<uint8_t> code, uint64_t address) {
       for (unsigned i = 0; i < 4; ++i) {
         words[i] = support::endian::read32le(bytes.data() + 4 * i);
       }
-      instr.encoding = encodingOf(words[0]);
-      if (instr.encoding == Encoding::Vop3p &&
-          (decoded.mnemonic.starts_with("v_mfma") ||
-           decoded.mnemonic.starts_with("v_smfmac"))) {
-        instr.encoding = Encoding::Mfma;
-      }
-      instr.instructionClass = classify(decoded.mnemonic);
-      if (const OpcodeInfo *info =
-              entryOf(decoded.mnemonic, instr.encoding, words[0])) {
-        instr.exec = info->handler;
-        decodeOperands(*info, ArrayRef(words, decoded.bytes / 4), instr,
-                       footprint);
-      }
+      decodeInstruction(decoded.mnemonic, ArrayRef(words, decoded.bytes / 4),
+                        instr, footprint);
     }
     instrs.push_back(instr);
     footprintList.push_back(footprint);
