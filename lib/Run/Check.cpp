@@ -128,6 +128,11 @@ static llvm::Error checkUntouched(sim::Memory &memory, const Operand &operand,
   std::vector<uint8_t> before;
   auto compare = [&](uint64_t begin, uint64_t end, uint64_t pageOffset,
                      llvm::ArrayRef<uint8_t> page) {
+    // Made only for pages that have a gap: it is what takes time here.
+    if (before.empty()) {
+      before.resize(page.size());
+      operand.source->read(pageOffset, before);
+    }
     for (uint64_t byte = begin; byte < end; ++byte) {
       if (page[byte - pageOffset] == before[byte - pageOffset]) {
         continue;
@@ -146,8 +151,7 @@ static llvm::Error checkUntouched(sim::Memory &memory, const Operand &operand,
         if (!written) {
           return;
         }
-        before.resize(page.size());
-        operand.source->read(offset, before);
+        before.clear();
         uint64_t position = offset;
         uint64_t end = offset + page.size();
         auto next = llvm::upper_bound(
