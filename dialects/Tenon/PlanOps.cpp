@@ -56,8 +56,8 @@ static LogicalResult verifyOperand(Operation *op, StringRef name,
   if (!index) {
     return op->emitOpError("the plan has no operand '") << name << "'";
   }
-  auto dims = cast<DictionaryAttr>(plan.getOperands()[*index])
-                  .getAs<ArrayAttr>("dims");
+  auto dims =
+      cast<DictionaryAttr>(plan.getOperands()[*index]).getAs<ArrayAttr>("dims");
   if (dim && (*dim < 0 || *dim >= static_cast<int64_t>(dims.size()))) {
     return op->emitOpError("operand '")
            << name << "' has " << dims.size() << " dimensions, found dimension "
@@ -79,6 +79,11 @@ LogicalResult RequireAlignedOp::verify() {
 }
 
 LogicalResult RequireStrideOp::verify() {
+  int64_t value = static_cast<int64_t>(getValue());
+  if (value < (getEqual() ? 0 : 1)) {
+    return emitOpError("expected a positive number of elements, found ")
+           << value;
+  }
   return verifyOperand(*this, getOperand(), getDim());
 }
 
@@ -92,7 +97,11 @@ LogicalResult LaunchOp::verify() {
     NamedAttribute entry = *dict.begin();
     if (entry.getName() == "ptr") {
       auto name = dyn_cast<StringAttr>(entry.getValue());
-      if (!name || failed(verifyOperand(*this, name, std::nullopt))) {
+      if (!name) {
+        return emitOpError("argument #")
+               << index << ": expected the name of an operand, found " << arg;
+      }
+      if (failed(verifyOperand(*this, name, std::nullopt))) {
         return failure();
       }
       continue;
@@ -102,7 +111,8 @@ LogicalResult LaunchOp::verify() {
         number.getInt() < 0 ||
         number.getInt() >= static_cast<int64_t>(getValues().size())) {
       return emitOpError("argument #")
-             << index << ": expected i32 or i64 and the number of a value below "
+             << index
+             << ": expected i32 or i64 and the number of a value below "
              << getValues().size() << ", found " << arg;
     }
   }

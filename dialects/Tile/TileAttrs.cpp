@@ -43,7 +43,7 @@ static ParseResult parseBases(AsmParser &parser, StringRef keyword,
   });
 }
 
-/// `register 3 * 1 @ 0`: three registers, one element apart along dim 0.
+/// `register 3 * 1 along 0`: three registers, one element apart along dim 0.
 static ParseResult parseOuterMode(AsmParser &parser, layout::OuterMode &mode) {
   StringRef input;
   SMLoc loc = parser.getCurrentLocation();
@@ -103,11 +103,12 @@ void LayoutAttr::print(AsmPrinter &printer) const {
   };
   printer << "<";
   printInts(layout.shape());
-  for (auto dim : {layout::HwDim::Register, layout::HwDim::Lane,
-                   layout::HwDim::Wave}) {
+  for (auto dim :
+       {layout::HwDim::Register, layout::HwDim::Lane, layout::HwDim::Wave}) {
     printer << ", " << layout::stringifyHwDim(dim) << " = [";
-    llvm::interleaveComma(layout.bases(dim), printer,
-                          [&](const layout::Basis &basis) { printInts(basis); });
+    llvm::interleaveComma(
+        layout.bases(dim), printer,
+        [&](const layout::Basis &basis) { printInts(basis); });
     printer << "]";
   }
   if (!layout.outerModes().empty()) {
@@ -122,10 +123,18 @@ void LayoutAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-LogicalResult LayoutAttr::verifyEncoding(
-    ArrayRef<int64_t> shape, Type elementType,
-    function_ref<InFlightDiagnostic()> emitError) const {
+/// The most elements that the registers of one lane can hold: 512 of 4 bytes,
+/// at 4 bits each.
+static constexpr int64_t maxElementsPerLane = 4096;
+
+LogicalResult
+LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                           function_ref<InFlightDiagnostic()> emitError) const {
   if (getLayout().shape() == shape) {
+    if (!fitsRegisters()) {
+      return emitError() << "the layout puts more than " << maxElementsPerLane
+                         << " elements in one lane";
+    }
     return success();
   }
   InFlightDiagnostic diag = emitError();
@@ -134,6 +143,22 @@ LogicalResult LayoutAttr::verifyEncoding(
   diag << "], the tensor is [";
   llvm::interleaveComma(shape, diag);
   return diag << "]";
+}
+
+bool LayoutAttr::fitsRegisters() const {
+  // One factor at a time: the product need not fit 64 bits.
+  int64_t elements = 1;
+  for (size_t bit = 0; bit < getLayout().bases(layout::HwDim::Register).size();
+       ++bit) {
+    elements = std::min(2 * elements, 2 * maxElementsPerLane);
+  }
+  for (const layout::OuterMode &mode : getLayout().outerModes()) {
+    if (mode.input == layout::HwDim::Register) {
+      elements *= std::min(mode.extent, 2 * maxElementsPerLane);
+      elements = std::min(elements, 2 * maxElementsPerLane);
+    }
+  }
+  return elements <= maxElementsPerLane;
 }
 
 //===----------------------------------------------------------------------===//

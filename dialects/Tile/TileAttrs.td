@@ -23,7 +23,8 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout",
     coordinates (`tenon::layout::Layout`). Bases are listed per bit of the
     hardware coordinate, lowest bit first, one coordinate vector each; a zero
     vector means that the bit only replicates. Outer modes of any integer extent
-    follow as `register|wave extent * stride @ dim`.
+    follow as `outer = [register 3 * 128 along 0]`: a digit of extent 3 of the
+    register (or wave) index, one step of which is 128 elements along dimension 0.
 
     ```mlir
     // 128 rows of 128: a lane holds 4 + 4 columns of 8 rows.
@@ -35,6 +36,10 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout",
   }];
   let parameters = (ins AttrParameter<"::tenon::layout::Layout", "the map">:$layout);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Whether a lane has registers for its share of the tile.
+    bool fitsRegisters() const;
+  }];
 }
 
 def Tile_TargetAttr : Tile_Attr<"Target", "target"> {

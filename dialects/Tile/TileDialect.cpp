@@ -28,8 +28,7 @@ RankedTensorType tenon::tile::withLayout(RankedTensorType type,
   return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
 }
 
-FailureOr<tenon::target::TargetInfo>
-tenon::tile::getTarget(Operation *op) {
+FailureOr<tenon::target::TargetInfo> tenon::tile::getTarget(Operation *op) {
   for (Operation *scope = op; scope; scope = scope->getParentOp()) {
     if (auto target = scope->getAttrOfType<TargetAttr>("tile.target")) {
       return target.getInfo();

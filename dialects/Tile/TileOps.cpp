@@ -24,8 +24,8 @@ using namespace tenon::tile;
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
-                      ArrayRef<Type> results, function_interface_impl::VariadicFlag,
-                      std::string &) {
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
     return builder.getFunctionType(inputs, results);
   };
   return function_interface_impl::parseFunctionOp(
@@ -48,7 +48,20 @@ LogicalResult KernelOp::verify() {
     bool scalar = type.isInteger(32) || type.isInteger(64) || type.isF32();
     if (!isa<PtrType>(type) && !scalar) {
       return emitOpError("argument #")
-             << index << " must be a !tile.ptr, i32, i64 or f32, found " << type;
+             << index << " must be a !tile.ptr, i32, i64 or f32, found "
+             << type;
+    }
+  }
+  return success();
+}
+
+LogicalResult KernelOp::requireStraightLine() {
+  if (!getBody().hasOneBlock()) {
+    return emitOpError("has several blocks; a kernel is one block");
+  }
+  for (Operation &op : getBody().front()) {
+    if (op.getNumRegions() != 0) {
+      return op.emitOpError("control flow in a kernel is not handled yet");
     }
   }
   return success();
@@ -75,13 +88,27 @@ SmallVector<OpFoldResult> ViewOp::getMixedStrides() {
 LogicalResult ViewOp::verify() {
   ViewType type = getResult().getType();
   if (static_cast<int64_t>(getStaticStrides().size()) != type.getRank()) {
-    return emitOpError("has ") << getStaticStrides().size()
-                               << " strides, the view has rank " << type.getRank();
+    return emitOpError("has ")
+           << getStaticStrides().size() << " strides, the view has rank "
+           << type.getRank();
   }
   if (type.getElementType() != getPointer().getType().getElementType()) {
     return emitOpError("views elements of ")
            << type.getElementType() << " through a pointer to "
            << getPointer().getType().getElementType();
+  }
+  int64_t dynamic = llvm::count_if(getStaticStrides(), ShapedType::isDynamic);
+  if (dynamic != static_cast<int64_t>(getStrides().size())) {
+    return emitOpError("has ") << dynamic << " strides that vary, but "
+                               << getStrides().size() << " values for them";
+  }
+  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
+  for (int64_t stride : getStaticStrides()) {
+    if (!ShapedType::isDynamic(stride) &&
+        (stride < 0 || stride >= (int64_t(8) << 31) / bits)) {
+      return emitOpError("a stride must be in [0, 2^31) bytes, found ")
+             << stride << " elements of " << type.getElementType();
+    }
   }
   return success();
 }
@@ -102,8 +129,8 @@ static LogicalResult verifyAccess(Operation *op, ViewType view,
            << tile.getRank() << " through a view of rank " << view.getRank();
   }
   if (static_cast<int64_t>(offsets) != view.getRank()) {
-    return op->emitOpError("has ") << offsets << " offsets, the view has rank "
-                                   << view.getRank();
+    return op->emitOpError("has ")
+           << offsets << " offsets, the view has rank " << view.getRank();
   }
   if (view.getElementType() != tile.getElementType()) {
     return op->emitOpError("accesses a tile of ")
@@ -171,15 +198,16 @@ static LogicalResult verifySlice(Operation *op, RankedTensorType small,
            << largeLayout << " does not separate the dropped dimensions";
   }
   layout::Layout expected = largeLayout.getLayout().slice(removed);
-  bool fits = mayScatter
-                  ? layout::matchScatter(expected, smallLayout.getLayout())
-                        .has_value()
-                  : expected == smallLayout.getLayout();
+  bool fits =
+      mayScatter
+          ? layout::matchScatter(expected, smallLayout.getLayout()).has_value()
+          : expected == smallLayout.getLayout();
   if (!fits) {
     return op->emitOpError("expected the layout ")
            << LayoutAttr::get(op->getContext(), expected)
-           << (mayScatter ? ", or that with register bits moved to free lane bits"
-                          : "")
+           << (mayScatter
+                   ? ", or that with register bits moved to free lane bits"
+                   : "")
            << ", found " << smallLayout;
   }
   return success();

@@ -38,7 +38,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
                        ConfinedAttr<I32Attr, [IntPositive, IntMaxValue<16>]>:$waves,
-                       OptionalAttr<I64Attr>:$lds_bytes,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$lds_bytes,
                        OptionalAttr<I32Attr>:$waves_per_simd,
                        OptionalAttr<StrAttr>:$scheduler,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
@@ -50,6 +50,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// Emits an error and fails unless the body is one block without control
+    /// flow, which is all that the passes handle so far.
+    ::mlir::LogicalResult requireStraightLine();
   }];
 }
 
@@ -286,7 +289,7 @@ def Tile_AllocLdsOp : Tile_Op<"alloc_lds", [MemoryEffects<[MemAlloc]>]> {
     `offset` is its byte address in the workgroup's LDS, set by `tile-plan-lds`.
     A buffer lives from its first write to its last read.
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$offset);
   let results = (outs Tile_LdsType:$result);
   let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
 }

@@ -15,6 +15,7 @@ def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
   let summary = "A uniform 64-bit pointer into device memory";
   let parameters = (ins "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $elementType `>`";
+  let genVerifyDecl = 1;
 }
 
 def Tile_ViewType : Tile_Type<"View", "view"> {

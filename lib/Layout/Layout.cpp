@@ -18,6 +18,10 @@ using namespace llvm;
 using namespace tenon::layout;
 
 static constexpr unsigned laneBits = 6;
+// Registers times lanes times waves: far more than there are, and no product of
+// sizes overflows.
+static constexpr unsigned maxPlaceBits = 40;
+static constexpr int64_t maxPlaces = int64_t(1) << maxPlaceBits;
 
 StringRef tenon::layout::stringifyHwDim(HwDim dim) {
   switch (dim) {
@@ -125,8 +129,9 @@ Expected<Layout> Layout::create(ArrayRef<int64_t> shape,
       }
     }
   }
-  if (totalBits > 40) {
-    return makeError("expected at most 40 hardware bits, found {0}", totalBits);
+  if (totalBits > maxPlaceBits) {
+    return makeError("expected at most {0} hardware bits, found {1}",
+                     maxPlaceBits, totalBits);
   }
 
   // Invariant 2: independent, and spanning the block.
@@ -157,10 +162,18 @@ Expected<Layout> Layout::create(ArrayRef<int64_t> shape,
   }
 
   // Invariant 1: a mixed radix above the block.
+  int64_t places = int64_t(1) << totalBits;
   for (const OuterMode &mode : outerModes) {
     if (Error error = checkMode(shape, mode)) {
       return std::move(error);
     }
+    if (mode.extent > maxPlaces / places) {
+      return makeError(
+          "a {0} mode of extent {1} makes more than 2^40 registers, "
+          "lanes and waves together",
+          stringifyHwDim(mode.input), mode.extent);
+    }
+    places *= mode.extent;
   }
   SmallVector<OuterMode> sorted(outerModes);
   llvm::sort(sorted, [](const OuterMode &a, const OuterMode &b) {

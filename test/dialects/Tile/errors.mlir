@@ -1,0 +1,572 @@
+// RUN: tenon-opt %s -split-input-file -verify-diagnostics
+
+// Nobody receives what a kernel would return.
+// expected-error @+1 {{returns nothing, but its type has results}}
+tile.kernel @k() -> i32 attributes {waves = 1 : i32} {
+  tile.return
+}
+
+// -----
+
+// Arguments are what a kernarg segment holds; the message counts them.
+// expected-error @+1 {{argument #1 must be a !tile.ptr, i32, i64 or f32, found 'index'}}
+tile.kernel @k(%p: !tile.ptr<f32>, %i: index) attributes {waves = 1 : i32} {
+  tile.return
+}
+
+// -----
+
+// Tiles are made in a kernel, not passed to it.
+// expected-error @+1 {{argument #0 must be a !tile.ptr, i32, i64 or f32, found 'tensor<4xf32>'}}
+tile.kernel @k(%t: tensor<4xf32>) attributes {waves = 1 : i32} {
+  tile.return
+}
+
+// -----
+
+// A workgroup has waves.
+// expected-error @+1 {{attribute 'waves' failed to satisfy constraint: 32-bit signless integer attribute whose value is positive}}
+tile.kernel @k() attributes {waves = 0 : i32} {
+  tile.return
+}
+
+// -----
+
+// A workgroup has at most 1024 threads.
+// expected-error @+1 {{attribute 'waves' failed to satisfy constraint: 32-bit signless integer attribute whose value is positive whose maximum value is 16}}
+tile.kernel @k() attributes {waves = 17 : i32} {
+  tile.return
+}
+
+// -----
+
+// The number of waves shapes every layout.
+// expected-error @+1 {{requires attribute 'waves'}}
+tile.kernel @k() {
+  tile.return
+}
+
+// -----
+
+// There is no negative amount of LDS.
+// expected-error @+1 {{attribute 'lds_bytes' failed to satisfy constraint}}
+tile.kernel @k() attributes {waves = 1 : i32, lds_bytes = -16 : i64} {
+  tile.return
+}
+
+// -----
+
+// A kernel has a body.
+// expected-error @+1 {{failed to verify constraint: region with at least 1 blocks}}
+tile.kernel @k() attributes {waves = 1 : i32}
+
+// -----
+
+// A kernel ends with its own terminator.
+func.func @f() {
+  // expected-error @+1 {{expects parent op 'tile.kernel'}}
+  tile.return
+}
+
+// -----
+
+// A grid has three dimensions.
+tile.kernel @k() attributes {waves = 1 : i32} {
+  // expected-error @+1 {{attribute 'dim' failed to satisfy constraint}}
+  %0 = tile.workgroup_id 3
+  tile.return
+}
+
+// -----
+
+// One stride per dimension.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{has 1 strides, the view has rank 2}}
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  tile.return
+}
+
+// -----
+
+// A view does not reinterpret memory.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{views elements of 'i32' through a pointer to 'f32'}}
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x i32>
+  tile.return
+}
+
+// -----
+
+// The generic form must name a value for each stride that varies.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{has 1 strides that vary, but 0 values for them}}
+  %v = "tile.view"(%p, %n) <{static_strides = array<i64: -9223372036854775808>}> : (!tile.ptr<f32>, i32) -> !tile.view<1 x f32>
+  tile.return
+}
+
+// -----
+
+// A negative stride would leave the view on its lower side, where nothing checks.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{a stride must be in [0, 2^31) bytes, found -1 elements of 'f32'}}
+  %v = tile.view %p strides [-1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  tile.return
+}
+
+// -----
+
+// Offsets have 32 bits: larger steps are for tile.advance.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{a stride must be in [0, 2^31) bytes, found 536870912 elements of 'f32'}}
+  %v = tile.view %p strides [536870912] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  tile.return
+}
+
+// -----
+
+// A scalar load does not reinterpret memory.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{reads 'i32' through a pointer to 'f32'}}
+  %s = tile.load_scalar %p : !tile.ptr<f32> -> i32
+  tile.return
+}
+
+// -----
+
+// Scalar loads are of 32 bits.
+tile.kernel @k(%p: !tile.ptr<bf16>) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{result #0 must be 32-bit signless integer or 32-bit float}}
+  %s = tile.load_scalar %p : !tile.ptr<bf16> -> bf16
+  tile.return
+}
+
+// -----
+
+// A tile has the rank of the view that it is read from.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{accesses a tile of rank 1 through a view of rank 2}}
+  %t = tile.load %v[%n, %n] : !tile.view<2 x f32> -> tensor<4xf32>
+  tile.return
+}
+
+// -----
+
+// One offset per dimension.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{has 1 offsets, the view has rank 2}}
+  %t = tile.load %v[%n] : !tile.view<2 x f32> -> tensor<4x64xf32>
+  tile.return
+}
+
+// -----
+
+// A load does not convert.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{accesses a tile of 'bf16' through a view of 'f32'}}
+  %t = tile.load %v[%n, %n] : !tile.view<2 x f32> -> tensor<4x64xbf16>
+  tile.return
+}
+
+// -----
+
+// A tile's extents shape the code: none varies.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{must be statically shaped tensor}}
+  %t = tile.load %v[%n, %n] : !tile.view<2 x f32> -> tensor<?x64xf32>
+  tile.return
+}
+
+// -----
+
+// A store is checked as a load is.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %t = tile.splat %n : i32 -> tensor<64xi32>
+  // expected-error @+1 {{accesses a tile of rank 1 through a view of rank 2}}
+  tile.store %t, %v[%n, %n] : tensor<64xi32>, !tile.view<2 x f32>
+  tile.return
+}
+
+// -----
+
+// A store does not convert.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %t = tile.splat %n : i32 -> tensor<64xi32>
+  // expected-error @+1 {{accesses a tile of 'i32' through a view of 'f32'}}
+  tile.store %t, %v[%n] : tensor<64xi32>, !tile.view<1 x f32>
+  tile.return
+}
+
+// -----
+
+// A splat does not convert.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{makes a tile of 'bf16' from a scalar of type 'f32'}}
+  %t = tile.splat %f : f32 -> tensor<64xbf16>
+  tile.return
+}
+
+// -----
+
+// A dimension that does not exist has no source.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  // expected-error @+1 {{dims must be increasing and below 2, found [2]}}
+  %b = tile.broadcast %a dims [2] : tensor<64xf32> -> tensor<4x64xf32>
+  tile.return
+}
+
+// -----
+
+// A broadcast does not transpose.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{dims must be increasing and below 3, found [1, 0]}}
+  %b = tile.broadcast %a dims [1, 0] : tensor<4x64xf32> -> tensor<64x4x2xf32>
+  tile.return
+}
+
+// -----
+
+// Each dimension of the source goes somewhere.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{expected a tile of rank 1, found 'tensor<4x64xf32>'}}
+  %b = tile.broadcast %a dims [1] : tensor<4x64xf32> -> tensor<4x64xf32>
+  tile.return
+}
+
+// -----
+
+// A broadcast repeats along new dimensions only.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  // expected-error @+1 {{dimension 0 must have the extent of dimension 0 (4), found 64}}
+  %b = tile.broadcast %a dims [0] : tensor<64xf32> -> tensor<4x64xf32>
+  tile.return
+}
+
+// -----
+
+// A broadcast does not convert.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  // expected-error @+1 {{expected elements of 'bf16', found 'f32'}}
+  %b = tile.broadcast %a dims [1] : tensor<64xf32> -> tensor<4x64xbf16>
+  tile.return
+}
+
+// -----
+
+// A broadcast moves no data: its source lies as its result does, without the new dimensions.
+#rev = #tile.layout<[64], register = [], lane = [[32], [16], [8], [4], [2], [1]], wave = []>
+#l = #tile.layout<[4, 64], register = [[1, 0], [2, 0]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32, #rev>
+  // expected-error @+1 {{expected the layout #tile.layout<[64], register = [], lane = [[1], [2]}}
+  %b = tile.broadcast %a dims [1] : tensor<64xf32, #rev> -> tensor<4x64xf32, #l>
+  tile.return
+}
+
+// -----
+
+// Where a bit moves both dimensions at once, no layout remains for the source.
+#mixed = #tile.layout<[2, 2], register = [[1, 1]],
+  lane = [[1, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], wave = []>
+#r = #tile.layout<[2], register = [[1]], lane = [[0], [0], [0], [0], [0], [0]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<2xf32, #r>
+  // expected-error @+1 {{does not separate the dropped dimensions}}
+  %b = tile.broadcast %a dims [0] : tensor<2xf32, #r> -> tensor<2x2xf32, #mixed>
+  tile.return
+}
+
+// -----
+
+// A slice is one of the dimensions that exist.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{dim must be below the rank 2, found 2}}
+  %b = tile.extract %a dim 2 at 0 : tensor<4x64xf32> -> tensor<4x64xf32>
+  tile.return
+}
+
+// -----
+
+// A slice is one of those that exist.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{index must be below the extent 4, found 4}}
+  %b = tile.extract %a dim 0 at 4 : tensor<4x64xf32> -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+// Slices are counted from 0.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{index must be below the extent 4, found -1}}
+  %b = tile.extract %a dim 0 at -1 : tensor<4x64xf32> -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+// A slice has the other dimensions.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{dimension 0 must have the extent of dimension 1 (64), found 4}}
+  %b = tile.extract %a dim 0 at 0 : tensor<4x64xf32> -> tensor<4xf32>
+  tile.return
+}
+
+// -----
+
+// An element that another lane holds is not extracted without a move.
+#l = #tile.layout<[4, 64], register = [[1, 0], [2, 0]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32, #l>
+  // expected-error @+1 {{dimension 1 must lie in registers, found the layout #tile.layout<[4, 64]}}
+  %b = tile.extract %a dim 1 at 0 : tensor<4x64xf32, #l> -> tensor<4xf32>
+  tile.return
+}
+
+// -----
+
+// The slice lies where the whole does.
+#rev = #tile.layout<[64], register = [], lane = [[32], [16], [8], [4], [2], [1]], wave = []>
+#l = #tile.layout<[4, 64], register = [[1, 0], [2, 0]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32, #l>
+  // expected-error @+1 {{expected the layout #tile.layout<[64], register = [], lane = [[1], [2]}}
+  %b = tile.extract %a dim 0 at 0 : tensor<4x64xf32, #l> -> tensor<64xf32, #rev>
+  tile.return
+}
+
+// -----
+
+// The new dimension counts its operands.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  // expected-error @+1 {{has 2 operands, the extent of dimension 0 is 3}}
+  %b = tile.stack %a, %a dim 0 : tensor<64xf32>, tensor<64xf32> -> tensor<3x64xf32>
+  tile.return
+}
+
+// -----
+
+// The new dimension is one of the result.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  // expected-error @+1 {{dim must be below the rank 2, found 2}}
+  %b = tile.stack %a, %a dim 2 : tensor<64xf32>, tensor<64xf32> -> tensor<2x64xf32>
+  tile.return
+}
+
+// -----
+
+// Every operand is a slice of the result, the last one too.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  %c = tile.splat %f : f32 -> tensor<32xf32>
+  // expected-error @+1 {{dimension 0 must have the extent of dimension 1 (64), found 32}}
+  %b = tile.stack %a, %c dim 0 : tensor<64xf32>, tensor<32xf32> -> tensor<2x64xf32>
+  tile.return
+}
+
+// -----
+
+// Stacking moves nothing between lanes.
+#l = #tile.layout<[2, 32], register = [],
+  lane = [[1, 0], [0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<32xf32>
+  // expected-error @+1 {{dimension 0 must lie in registers}}
+  %b = tile.stack %a, %a dim 0 : tensor<32xf32>, tensor<32xf32> -> tensor<2x32xf32, #l>
+  tile.return
+}
+
+// -----
+
+// Stacked tiles share one layout.
+#rev = #tile.layout<[64], register = [], lane = [[32], [16], [8], [4], [2], [1]], wave = []>
+#l = #tile.layout<[4, 64], register = [[1, 0], [2, 0]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32, #rev>
+  // expected-error @+1 {{expected the layout #tile.layout<[64], register = [], lane = [[1], [2]}}
+  %b = tile.stack %a, %a, %a, %a dim 0 : tensor<64xf32, #rev>, tensor<64xf32, #rev>, tensor<64xf32, #rev>, tensor<64xf32, #rev> -> tensor<4x64xf32, #l>
+  tile.return
+}
+
+// -----
+
+// A reduction names dimensions that exist.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{dims must be increasing and below 2, found [2]}}
+  %b = tile.reduce add %a dims [2] : tensor<4x64xf32> -> tensor<4xf32>
+  tile.return
+}
+
+// -----
+
+// A dimension is reduced once.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{dims must be increasing and below 2, found [0, 0]}}
+  %b = tile.reduce add %a dims [0, 0] : tensor<4x64xf32> -> tensor<f32>
+  tile.return
+}
+
+// -----
+
+// The result has the dimensions that are left.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{dimension 0 must have the extent of dimension 0 (4), found 64}}
+  %b = tile.reduce add %a dims [1] : tensor<4x64xf32> -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+// A reduction does not convert.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{expected elements of 'f32', found 'bf16'}}
+  %b = tile.reduce max %a dims [1] : tensor<4x64xf32> -> tensor<4xbf16>
+  tile.return
+}
+
+// -----
+
+// A scattered result keeps each element: a register bit is moved, not dropped.
+#l = #tile.layout<[4, 64], register = [[1, 0], [2, 0]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>
+#r = #tile.layout<[4], register = [[2], [1]], lane = [[0], [0], [0], [0], [0], [0]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32, #l>
+  // expected-error @+1 {{or that with register bits moved to free lane bits, found}}
+  %b = tile.reduce add %a dims [1] : tensor<4x64xf32, #l> -> tensor<4xf32, #r>
+  tile.return
+}
+
+// -----
+
+// A scatter does not take a lane bit that holds other elements.
+#l = #tile.layout<[4, 32], register = [[1, 0]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [2, 0]], wave = []>
+#r = #tile.layout<[4], register = [[2]], lane = [[0], [0], [0], [0], [0], [1]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x32xf32, #l>
+  // expected-error @+1 {{or that with register bits moved to free lane bits, found}}
+  %b = tile.reduce add %a dims [1] : tensor<4x32xf32, #l> -> tensor<4xf32, #r>
+  tile.return
+}
+
+// -----
+
+// Where a bit moves both dimensions at once, a reduction has no result in place.
+#mixed = #tile.layout<[2, 2], register = [[1, 1]],
+  lane = [[1, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], wave = []>
+#r = #tile.layout<[2], register = [[1]], lane = [[0], [0], [0], [0], [0], [0]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<2x2xf32, #mixed>
+  // expected-error @+1 {{does not separate the dropped dimensions}}
+  %b = tile.reduce add %a dims [1] : tensor<2x2xf32, #mixed> -> tensor<2xf32, #r>
+  tile.return
+}
+
+// -----
+
+// The factors of a dot are of one type.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  %c = tile.splat %f : f32 -> tensor<32xf32>
+  // expected-error @+1 {{requires all operands to have the same type}}
+  %b = "tile.dot"(%a, %c) <{dims = array<i64: 0>}> : (tensor<64xf32>, tensor<32xf32>) -> tensor<f32>
+  tile.return
+}
+
+// -----
+
+// A dot is checked as a reduction is.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32>
+  // expected-error @+1 {{dimension 0 must have the extent of dimension 0 (4), found 64}}
+  %b = tile.dot %a, %a dims [1] : tensor<4x64xf32> -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+// A change of layout keeps the shape.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  // expected-error @+1 {{changes only the layout, found 'tensor<64xf32>' to 'tensor<8x8xf32>'}}
+  %b = tile.convert_layout %a : tensor<64xf32> -> tensor<8x8xf32>
+  tile.return
+}
+
+// -----
+
+// A change of layout keeps the elements.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  // expected-error @+1 {{changes only the layout, found 'tensor<64xf32>' to 'tensor<64xi32>'}}
+  %b = tile.convert_layout %a : tensor<64xf32> -> tensor<64xi32>
+  tile.return
+}
+
+// -----
+
+// Element-wise ops do not mix layouts: somebody has to say where the exchange is.
+#l = #tile.layout<[64], register = [], lane = [[1], [2], [4], [8], [16], [32]], wave = []>
+#rev = #tile.layout<[64], register = [], lane = [[32], [16], [8], [4], [2], [1]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32, #l>
+  %b = tile.splat %f : f32 -> tensor<64xf32, #rev>
+  // expected-error @+1 {{requires the same}}
+  %c = "arith.addf"(%a, %b) : (tensor<64xf32, #l>, tensor<64xf32, #rev>) -> tensor<64xf32, #l>
+  tile.return
+}
+
+// -----
+
+// A buffer holds one tile.
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  %b = tile.alloc_lds : !tile.lds<32xf32>
+  // expected-error @+1 {{expected a tile of the buffer's shape and type '!tile.lds<32xf32>', found 'tensor<64xf32>'}}
+  tile.lds_store %a, %b : tensor<64xf32>, !tile.lds<32xf32>
+  tile.return
+}
+
+// -----
+
+// What comes out of a buffer is what went in.
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %b = tile.alloc_lds : !tile.lds<32xf32>
+  // expected-error @+1 {{expected a tile of the buffer's shape and type '!tile.lds<32xf32>', found 'tensor<32xi32>'}}
+  %a = tile.lds_load %b : !tile.lds<32xf32> -> tensor<32xi32>
+  tile.return
+}
+
+// -----
+
+// LDS begins at 0.
+tile.kernel @k() attributes {waves = 1 : i32} {
+  // expected-error @+1 {{attribute 'offset' failed to satisfy constraint}}
+  %b = tile.alloc_lds at -16 : !tile.lds<32xf32>
+  tile.return
+}

@@ -1,0 +1,140 @@
+// RUN: tenon-opt %s | tenon-opt | FileCheck %s
+// RUN: tenon-opt %s --mlir-print-op-generic | tenon-opt | FileCheck %s
+
+// The chip of a module.
+// CHECK: module attributes {tile.target = #tile.target<"gfx950">}
+module attributes {tile.target = #tile.target<"gfx950">} {
+
+// Arguments, their names, and every attribute of a kernel.
+// CHECK-LABEL: tile.kernel @attributes(
+// CHECK-SAME: %{{.*}}: !tile.ptr<bf16> {tile.name = "x"}, %{{.*}}: i32, %{{.*}}: i64, %{{.*}}: f32)
+// CHECK-SAME: lds_bytes = 2560 : i64
+// CHECK-SAME: scheduler = "max-ilp"
+// CHECK-SAME: waves = 4 : i32
+// CHECK-SAME: waves_per_simd = 2 : i32
+// CHECK-NEXT: tile.return
+tile.kernel @attributes(%x: !tile.ptr<bf16> {tile.name = "x"}, %n: i32, %m: i64, %f: f32)
+    attributes {waves = 4 : i32, lds_bytes = 2560 : i64, waves_per_simd = 2 : i32,
+                scheduler = "max-ilp"} {
+  tile.return
+}
+
+// Views with constant strides, strides that vary, and of rank 0.
+// CHECK-LABEL: tile.kernel @memory(
+// CHECK-SAME: %[[P:.*]]: !tile.ptr<bf16>, %[[Q:.*]]: !tile.ptr<i32>, %[[N:.*]]: i32, %[[M:.*]]: i64)
+tile.kernel @memory(%p: !tile.ptr<bf16>, %q: !tile.ptr<i32>, %n: i32, %m: i64)
+    attributes {waves = 1 : i32} {
+  // CHECK: %[[ID:.*]] = tile.workgroup_id 2
+  %id = tile.workgroup_id 2
+  // CHECK: %[[MOVED:.*]] = tile.advance %[[P]] by %[[M]] : <bf16>
+  %moved = tile.advance %p by %m : !tile.ptr<bf16>
+  // CHECK: %[[V2:.*]] = tile.view %[[MOVED]] strides [%[[N]], 1] bytes %[[N]] : <bf16> -> <2 x bf16>
+  %v2 = tile.view %moved strides [%n, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  // CHECK: %[[V0:.*]] = tile.view %[[P]] strides [] bytes %[[N]] : <bf16> -> <0 x bf16>
+  %v0 = tile.view %p strides [] bytes %n : !tile.ptr<bf16> -> !tile.view<0 x bf16>
+  // CHECK: tile.load_scalar %[[Q]] : <i32> -> i32
+  %s = tile.load_scalar %q : !tile.ptr<i32> -> i32
+  // CHECK: %[[T:.*]] = tile.load %[[V2]][%[[ID]], %{{.*}}] {nontemporal} : <2 x bf16> -> tensor<4x64xbf16>
+  %t = tile.load %v2[%id, %s] {nontemporal} : !tile.view<2 x bf16> -> tensor<4x64xbf16>
+  // CHECK: %[[T0:.*]] = tile.load %[[V0]][] : <0 x bf16> -> tensor<bf16>
+  %t0 = tile.load %v0[] : !tile.view<0 x bf16> -> tensor<bf16>
+  // CHECK: tile.order_fence
+  tile.order_fence
+  // CHECK: tile.store %[[T]], %[[V2]][%[[ID]], %[[N]]] {nontemporal} : tensor<4x64xbf16>, <2 x bf16>
+  tile.store %t, %v2[%id, %n] {nontemporal} : tensor<4x64xbf16>, !tile.view<2 x bf16>
+  // CHECK: tile.store %[[T0]], %[[V0]][] : tensor<bf16>, <0 x bf16>
+  tile.store %t0, %v0[] : tensor<bf16>, !tile.view<0 x bf16>
+  tile.return
+}
+
+// Tiles without a layout: what a kernel is written in.
+// CHECK-LABEL: tile.kernel @tiles(
+// CHECK-SAME: %[[F:.*]]: f32)
+tile.kernel @tiles(%f: f32) attributes {waves = 1 : i32} {
+  // CHECK: %[[A:.*]] = tile.splat %[[F]] : f32 -> tensor<64xf32>
+  %a = tile.splat %f : f32 -> tensor<64xf32>
+  // CHECK: %[[B:.*]] = tile.broadcast %[[A]] dims [1] : tensor<64xf32> -> tensor<3x64xf32>
+  %b = tile.broadcast %a dims [1] : tensor<64xf32> -> tensor<3x64xf32>
+  // CHECK: %[[C:.*]] = tile.extract %[[B]] dim 0 at 2 : tensor<3x64xf32> -> tensor<64xf32>
+  %c = tile.extract %b dim 0 at 2 : tensor<3x64xf32> -> tensor<64xf32>
+  // CHECK: tile.stack %[[A]], %[[C]] dim 1 : tensor<64xf32>, tensor<64xf32> -> tensor<64x2xf32>
+  %d = tile.stack %a, %c dim 1 : tensor<64xf32>, tensor<64xf32> -> tensor<64x2xf32>
+  // CHECK: tile.reduce add %[[B]] dims [0] : tensor<3x64xf32> -> tensor<64xf32>
+  %e = tile.reduce add %b dims [0] : tensor<3x64xf32> -> tensor<64xf32>
+  // CHECK: tile.reduce max %[[B]] dims [0, 1] : tensor<3x64xf32> -> tensor<f32>
+  %g = tile.reduce max %b dims [0, 1] : tensor<3x64xf32> -> tensor<f32>
+  // CHECK: tile.dot %[[A]], %[[C]] dims [0] : tensor<64xf32> -> tensor<f32>
+  %h = tile.dot %a, %c dims [0] : tensor<64xf32> -> tensor<f32>
+  // CHECK: arith.addf %[[A]], %[[C]] : tensor<64xf32>
+  %i = arith.addf %a, %c : tensor<64xf32>
+  tile.return
+}
+
+// LDS buffers before and after tile-plan-lds.
+// CHECK-LABEL: tile.kernel @lds(
+// CHECK-SAME: %[[F:.*]]: f32)
+tile.kernel @lds(%f: f32) attributes {waves = 1 : i32} {
+  // CHECK: %[[T:.*]] = tile.splat
+  %t = tile.splat %f : f32 -> tensor<3x64xf32>
+  // CHECK: %[[A:.*]] = tile.alloc_lds : <3x64xf32>
+  %a = tile.alloc_lds : !tile.lds<3x64xf32>
+  // CHECK: tile.alloc_lds at 1280 : <f32>
+  %b = tile.alloc_lds at 1280 : !tile.lds<f32>
+  // CHECK: tile.lds_store %[[T]], %[[A]] : tensor<3x64xf32>, <3x64xf32>
+  tile.lds_store %t, %a : tensor<3x64xf32>, !tile.lds<3x64xf32>
+  // CHECK: tile.barrier
+  tile.barrier
+  // CHECK: tile.lds_load %[[A]] : <3x64xf32> -> tensor<3x64xf32>
+  %l = tile.lds_load %a : !tile.lds<3x64xf32> -> tensor<3x64xf32>
+  tile.return
+}
+
+// A layout keeps the order of its bits; outer digits of any extent follow; what
+// can be a bit of the core is printed as one.
+// CHECK-LABEL: tile.kernel @layouts(
+tile.kernel @layouts(%f: f32) attributes {waves = 2 : i32} {
+  // CHECK: tensor<8x64xf32, #tile.layout<[8, 64], register = [{{\[}}2, 0], [1, 0]],
+  // CHECK-SAME: lane = [{{\[}}0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = [{{\[}}4, 0]]>>
+  %a = tile.splat %f : f32 -> tensor<8x64xf32, #tile.layout<[8, 64], register = [[2, 0], [1, 0]],
+      lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = [[4, 0]]>>
+  // CHECK: tensor<7x192xf32, #tile.layout<[7, 192], register = [],
+  // CHECK-SAME: wave = [{{\[}}0, 0]], outer = [register 7 * 1 along 0, register 3 * 64 along 1]>>
+  %b = tile.splat %f : f32 -> tensor<7x192xf32, #tile.layout<[7, 192], register = [],
+      lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = [[0, 0]],
+      outer = [register 7 * 1 along 0, register 3 * 64 along 1]>>
+  // CHECK: tensor<128xf32, #tile.layout<[128], register = [{{\[}}64]],
+  // CHECK-SAME: wave = [{{\[}}0]]>>
+  %c = tile.splat %f : f32 -> tensor<128xf32, #tile.layout<[128], register = [],
+      lane = [[1], [2], [4], [8], [16], [32]], wave = [],
+      outer = [register 2 * 64 along 0, wave 2 * 0 along 0]>>
+  // CHECK: tensor<f32, #tile.layout<[], register = [],
+  // CHECK-SAME: lane = [{{\[}}], [], [], [], [], []], wave = [{{\[}}]]>>
+  %d = tile.splat %f : f32 -> tensor<f32, #tile.layout<[], register = [],
+      lane = [[], [], [], [], [], []], wave = [[]]>>
+  tile.return
+}
+
+// A reduction leaves its result on all lanes, or scattered over those it frees.
+// CHECK-LABEL: tile.kernel @scatter(
+tile.kernel @scatter(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<4x64xf32, #tile.layout<[4, 64], register = [[1, 0], [2, 0]],
+      lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>>
+  // CHECK: tile.reduce add {{.*}} -> tensor<4xf32, #tile.layout<[4], register = [{{\[}}1], [2]], lane = [{{\[}}0], [0], [0], [0], [0], [0]], wave = []>>
+  %b = tile.reduce add %a dims [1] : tensor<4x64xf32, #tile.layout<[4, 64], register = [[1, 0], [2, 0]],
+      lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>>
+      -> tensor<4xf32, #tile.layout<[4], register = [[1], [2]],
+      lane = [[0], [0], [0], [0], [0], [0]], wave = []>>
+  // CHECK: tile.dot {{.*}} -> tensor<4xf32, #tile.layout<[4], register = [{{\[}}1]], lane = [{{\[}}0], [0], [0], [2], [0], [0]], wave = []>>
+  %c = tile.dot %a, %a dims [1] : tensor<4x64xf32, #tile.layout<[4, 64], register = [[1, 0], [2, 0]],
+      lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>>
+      -> tensor<4xf32, #tile.layout<[4], register = [[1]],
+      lane = [[0], [0], [0], [2], [0], [0]], wave = []>>
+  // CHECK: tile.convert_layout
+  %d = tile.convert_layout %c : tensor<4xf32, #tile.layout<[4], register = [[1]],
+      lane = [[0], [0], [0], [2], [0], [0]], wave = []>>
+      -> tensor<4xf32, #tile.layout<[4], register = [[1], [2]],
+      lane = [[0], [0], [0], [0], [0], [0]], wave = []>>
+  tile.return
+}
+
+}
