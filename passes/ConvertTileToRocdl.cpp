@@ -18,10 +18,12 @@ namespace tenon {
 } // namespace tenon
 
 namespace {
-struct ConvertTileToRocdl : tenon::impl::ConvertTileToRocdlBase<ConvertTileToRocdl> {
+struct ConvertTileToRocdl
+    : tenon::impl::ConvertTileToRocdlBase<ConvertTileToRocdl> {
   /// Lowers what is left of the arith dialect in the emitted functions.
   LogicalResult lowerArith() {
     LLVMConversionTarget conversionTarget(getContext());
+    conversionTarget.addIllegalDialect<arith::ArithDialect>();
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     arith::populateArithToLLVMConversionPatterns(converter, patterns);

@@ -20,7 +20,8 @@ namespace tenon {
 } // namespace tenon
 
 namespace {
-struct TileAssignLayouts : tenon::impl::TileAssignLayoutsBase<TileAssignLayouts> {
+struct TileAssignLayouts
+    : tenon::impl::TileAssignLayoutsBase<TileAssignLayouts> {
   /// The earliest operation of the result's block that uses it.
   static Operation *firstUser(Value value) {
     Operation *first = nullptr;
@@ -33,13 +34,24 @@ struct TileAssignLayouts : tenon::impl::TileAssignLayoutsBase<TileAssignLayouts>
   }
 
   /// Replaces `converts`, conversions of one value through LDS, by one buffer.
-  void exchange(Value source, ArrayRef<tile::ConvertLayoutOp> converts) {
+  LogicalResult exchange(Value source,
+                         ArrayRef<tile::ConvertLayoutOp> converts) {
     auto type = cast<RankedTensorType>(source.getType());
     Location loc = source.getLoc();
+    Type element = type.getElementType();
+    if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0) {
+      tile::ConvertLayoutOp convert = converts.front();
+      return convert.emitOpError("moves a tile of ")
+             << element << " through LDS, which takes only whole bytes";
+    }
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfterValue(source);
-    auto bufferType = tile::LdsType::get(&getContext(), type.getShape(),
-                                         type.getElementType());
+    auto bufferType = tile::LdsType::getChecked(
+        [&] { return emitError(loc, "a tile that moves through LDS: "); },
+        &getContext(), type.getShape(), element);
+    if (!bufferType) {
+      return failure();
+    }
     Value buffer =
         tile::AllocLdsOp::create(builder, loc, bufferType, IntegerAttr());
     tile::LdsStoreOp::create(builder, loc, source, buffer);
@@ -57,36 +69,52 @@ struct TileAssignLayouts : tenon::impl::TileAssignLayoutsBase<TileAssignLayouts>
       convert.replaceAllUsesWith(load.getResult());
       convert.erase();
     }
+    return success();
   }
 
-  void lowerConversions() {
-    llvm::MapVector<Value, SmallVector<tile::ConvertLayoutOp>> exchanges;
-    for (auto convert : llvm::make_early_inc_range(
-             getOperation().getBody().front().getOps<tile::ConvertLayoutOp>())) {
-      if (convert.use_empty()) {
-        convert.erase();
-        continue;
-      }
+  LogicalResult lowerConversions() {
+    SmallVector<tile::ConvertLayoutOp> converts(
+        getOperation().getBody().front().getOps<tile::ConvertLayoutOp>());
+    // Backwards, so that a chain without a user goes away as a whole.
+    SmallVector<tile::ConvertLayoutOp> pending;
+    for (tile::ConvertLayoutOp convert : llvm::reverse(converts)) {
       tile::LayoutAttr from = tile::getLayout(convert.getSource().getType());
       tile::LayoutAttr to = tile::getLayout(convert.getType());
-      if (from == to) {
+      if (convert.use_empty()) {
+        convert.erase();
+      } else if (from == to) {
         convert.replaceAllUsesWith(convert.getSource());
         convert.erase();
       } else if (!assign::avoidsLds(from.getLayout(), to.getLayout())) {
-        exchanges[convert.getSource()].push_back(convert);
+        pending.push_back(convert);
       }
     }
-    for (auto &[source, converts] : exchanges) {
-      exchange(source, converts);
+    std::reverse(pending.begin(), pending.end());
+    // An exchange replaces its conversions' results, from which others may
+    // start: sources are looked up one exchange at a time.
+    while (!pending.empty()) {
+      Value source = pending.front().getSource();
+      SmallVector<tile::ConvertLayoutOp> ofSource;
+      llvm::erase_if(pending, [&](tile::ConvertLayoutOp convert) {
+        bool matches = convert.getSource() == source;
+        if (matches) {
+          ofSource.push_back(convert);
+        }
+        return matches;
+      });
+      if (failed(exchange(source, ofSource))) {
+        return failure();
+      }
     }
+    return success();
   }
 
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
-    if (failed(assign::placeIslands(kernel))) {
-      return signalPassFailure();
+    if (failed(kernel.requireStraightLine()) ||
+        failed(assign::placeIslands(kernel)) || failed(lowerConversions())) {
+      signalPassFailure();
     }
-    lowerConversions();
   }
 };
 } // namespace

@@ -19,7 +19,8 @@ struct Access {
   bool write;
 };
 
-struct TileInsertBarriers : tenon::impl::TileInsertBarriersBase<TileInsertBarriers> {
+struct TileInsertBarriers
+    : tenon::impl::TileInsertBarriersBase<TileInsertBarriers> {
   /// What \p op accesses, or nothing; fails when the buffer has no place yet.
   FailureOr<std::optional<Access>> accessOf(Operation *op) {
     Value buffer;
@@ -44,17 +45,11 @@ struct TileInsertBarriers : tenon::impl::TileInsertBarriersBase<TileInsertBarrie
 
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
-    if (!kernel.getBody().hasOneBlock()) {
-      kernel.emitOpError("has several blocks; structured control flow only");
+    if (failed(kernel.requireStraightLine())) {
       return signalPassFailure();
     }
     SmallVector<Access> open;
-    for (Operation &op :
-         llvm::make_early_inc_range(kernel.getBody().front())) {
-      if (op.getNumRegions() != 0) {
-        op.emitOpError("control flow in a kernel is not handled yet");
-        return signalPassFailure();
-      }
+    for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front())) {
       if (isa<tile::BarrierOp>(op)) {
         open.clear();
         continue;

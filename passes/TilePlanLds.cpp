@@ -125,8 +125,8 @@ struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
     for (const Buffer &other : aliveWith(*peak)) {
       tile::AllocLdsOp alloc = other.alloc;
       diag.attachNote(alloc.getLoc())
-          << "alive at the peak: " << alloc.getType() << ", "
-          << other.bytes << " bytes";
+          << "alive at the peak: " << alloc.getType() << ", " << other.bytes
+          << " bytes";
     }
     return diag;
   }
@@ -134,7 +134,7 @@ struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
     FailureOr<target::TargetInfo> target = tile::getTarget(kernel);
-    if (failed(target)) {
+    if (failed(target) || failed(kernel.requireStraightLine())) {
       return signalPassFailure();
     }
     SmallVector<Buffer> buffers = collect();
@@ -159,11 +159,11 @@ struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
       buffer.alloc.setOffsetAttr(builder.getI64IntegerAttr(buffer.offset));
     }
     kernel.setLdsBytesAttr(builder.getI64IntegerAttr(bytes));
-    kernel.emitRemark() << bytes << " bytes of LDS, "
-                        << target->ldsAllocation(bytes)
-                        << " allocated: " << workgroups(bytes)
-                        << " workgroups per compute unit as far as LDS and wave "
-                           "slots go";
+    kernel.emitRemark()
+        << bytes << " bytes of LDS, " << target->ldsAllocation(bytes)
+        << " allocated: " << workgroups(bytes)
+        << " workgroups per compute unit as far as LDS and wave "
+           "slots go";
   }
 };
 } // namespace

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -37,6 +38,38 @@ std::vector<Seed> Island::demands() const {
   return seeds;
 }
 
+std::vector<Seed> Island::anchors() const {
+  std::vector<Seed> seeds;
+  for (Value value : values) {
+    auto visit = [&](Operation *op) {
+      // A broadcast takes its source in any layout, at the cost of a
+      // conversion.
+      if (isa<tile::BroadcastOp>(op)) {
+        return;
+      }
+      for (Value other :
+           llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
+                               SmallVector<Value>(op->getResults()))) {
+        if (tile::LayoutAttr layout = tile::getLayout(other.getType())) {
+          relate(op, other, layout.getLayout(),
+                 [&](Value tied, layout::Layout wanted) {
+                   if (tied == value) {
+                     seeds.push_back({value, std::move(wanted)});
+                   }
+                 });
+        }
+      }
+    };
+    if (Operation *op = value.getDefiningOp()) {
+      visit(op);
+    }
+    for (Operation *user : value.getUsers()) {
+      visit(user);
+    }
+  }
+  return seeds;
+}
+
 std::vector<Seed> Island::spreads() const {
   // The tile of the highest rank determines those that are slices of it.
   Value largest = *llvm::max_element(values, [](Value left, Value right) {
@@ -56,10 +89,10 @@ std::vector<Seed> Island::spreads() const {
   for (Value start : starts) {
     auto type = cast<RankedTensorType>(start.getType());
     for (int64_t run : {1, 2, 4, 8}) {
-      auto layout = type.getRank() == 1
-                        ? layout::Layout::distribute1D(type.getDimSize(0), 64,
-                                                       waves, run)
-                        : spreadRows(type.getShape(), waves, run);
+      auto layout =
+          type.getRank() == 1
+              ? layout::Layout::distribute1D(type.getDimSize(0), 64, waves, run)
+              : spreadRows(type.getShape(), waves, run);
       if (layout) {
         seeds.push_back({start, std::move(*layout)});
       } else {
@@ -109,7 +142,8 @@ std::optional<Placement> Island::derive(const Seed &seed) const {
 
 /// Instructions of one wave for an element-wise operation on \p registers.
 static double elementwiseCost(Operation *op, int64_t registers) {
-  bool packs = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(op);
+  bool packs =
+      isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(op);
   if (packs && registers % 2 == 0) {
     return registers / 2;
   }
@@ -165,16 +199,32 @@ double Island::cost(const Placement &placement) const {
   return total;
 }
 
+/// Whether lanes have registers for \p placement, and \p imposed is kept.
+static bool fits(const Placement &placement, ArrayRef<Seed> imposed) {
+  for (const auto &[value, layout] : placement) {
+    if (!tile::LayoutAttr::get(value.getContext(), layout).fitsRegisters()) {
+      return false;
+    }
+  }
+  return llvm::all_of(imposed, [&](const Seed &seed) {
+    return placement.find(seed.value)->second == seed.layout;
+  });
+}
+
 FailureOr<Placement> Island::choose() const {
   std::optional<Placement> best;
   double bestCost = 0.0;
-  std::vector<Seed> seeds = spreads();
-  for (Seed demand : demands()) {
-    seeds.push_back(std::move(demand));
+  std::vector<Seed> imposed = anchors();
+  std::vector<Seed> seeds = imposed;
+  if (seeds.empty()) {
+    seeds = spreads();
+    for (Seed demand : demands()) {
+      seeds.push_back(std::move(demand));
+    }
   }
   for (const Seed &seed : seeds) {
     std::optional<Placement> placement = derive(seed);
-    if (!placement) {
+    if (!placement || !fits(*placement, imposed)) {
       continue;
     }
     double placementCost = cost(*placement);
@@ -215,8 +265,8 @@ static void separateConstants(tile::KernelOp kernel) {
 
 static void setLayout(Value value, const layout::Layout &layout) {
   auto type = cast<RankedTensorType>(value.getType());
-  auto placed = tile::withLayout(
-      type, tile::LayoutAttr::get(value.getContext(), layout));
+  auto placed =
+      tile::withLayout(type, tile::LayoutAttr::get(value.getContext(), layout));
   value.setType(placed);
   if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
     constant.setValueAttr(
@@ -230,7 +280,31 @@ static bool isUnplaced(Value value) {
          !tile::getLayout(value.getType());
 }
 
+/// Checks what the placement takes for granted: tiles placed by hand are spread
+/// over the kernel's waves, and constants to be placed are dense.
+static LogicalResult checkTiles(tile::KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front()) {
+    for (Value result : op.getResults()) {
+      tile::LayoutAttr layout = tile::getLayout(result.getType());
+      if (layout && layout.getLayout().numWaves() != kernel.getWaves()) {
+        return op.emitOpError("has a tile laid out over ")
+               << layout.getLayout().numWaves() << " waves, the kernel has "
+               << kernel.getWaves();
+      }
+    }
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    if (constant && isUnplaced(constant) &&
+        !isa<DenseElementsAttr>(constant.getValue())) {
+      return op.emitOpError("a constant tile must be dense");
+    }
+  }
+  return success();
+}
+
 LogicalResult tenon::assign::placeIslands(tile::KernelOp kernel) {
+  if (failed(checkTiles(kernel))) {
+    return failure();
+  }
   separateConstants(kernel);
   unsigned waves = kernel.getWaves();
   layout::Layout scalar = scalarLayout(waves);

@@ -35,6 +35,9 @@ public:
 private:
   /// Layouts wanted by users outside (through convert_layout and broadcast).
   std::vector<Seed> demands() const;
+  /// Layouts that placed neighbours impose: there is no other choice for a tile
+  /// and those that an operation ties to it.
+  std::vector<Seed> anchors() const;
   /// Layouts that spread the island over all threads, with 1, 2, 4 or 8
   /// elements side by side in a lane.
   std::vector<Seed> spreads() const;

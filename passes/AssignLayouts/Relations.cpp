@@ -28,9 +28,8 @@ bool assign::isRematerialisable(Operation *op) {
 }
 
 layout::Layout assign::scalarLayout(unsigned waves) {
-  SmallVector<Basis> lanes(6, Basis{});
-  SmallVector<Basis> waveBits(llvm::Log2_32(waves), Basis{});
-  return llvm::cantFail(layout::Layout::create({}, {}, lanes, waveBits, {}));
+  layout::Repeat replicas{HwDim::Wave, waves, std::nullopt};
+  return llvm::cantFail(layout::Layout::repeat(layout::Layout(), replicas));
 }
 
 llvm::Expected<layout::Layout> assign::spreadRows(ArrayRef<int64_t> shape,
@@ -66,9 +65,8 @@ llvm::Expected<layout::Layout> assign::spreadRows(ArrayRef<int64_t> shape,
 /// \p layout with a new dimension \p dim of extent \p extent in registers: in
 /// the lowest register bits when the extent is a power of two (so that memory
 /// that is contiguous along it is read in one access), else as a digit.
-static std::optional<layout::Layout> withRegisterDim(const layout::Layout &layout,
-                                                     unsigned dim,
-                                                     int64_t extent) {
+static std::optional<layout::Layout>
+withRegisterDim(const layout::Layout &layout, unsigned dim, int64_t extent) {
   SmallVector<int64_t> shape(layout.shape());
   shape.insert(shape.begin() + dim, extent);
   auto widen = [&](HwDim input) {
@@ -110,9 +108,10 @@ std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
   }
   if (auto broadcast = dyn_cast<tile::BroadcastOp>(user)) {
     tile::LayoutAttr layout = tile::getLayout(broadcast.getType());
-    return layout ? std::optional(layout.getLayout().slice(
-                        broadcast.getRepeatedDims()))
-                  : std::nullopt;
+    SmallVector<unsigned> repeated = broadcast.getRepeatedDims();
+    return layout && layout.getLayout().isSeparable(repeated)
+               ? std::optional(layout.getLayout().slice(repeated))
+               : std::nullopt;
   }
   return std::nullopt;
 }
@@ -144,7 +143,8 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case<tile::ExtractOp>([&](auto extract) {
-        relateSlices(extract.getSource(), extract.getResult(), extract.getDim());
+        relateSlices(extract.getSource(), extract.getResult(),
+                     extract.getDim());
       })
       .Case<tile::StackOp>([&](auto stack) {
         relateSlices(stack.getResult(), stack.getSources(), stack.getDim());
@@ -156,8 +156,7 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
           for (Value operand : reduce->getOperands()) {
             assignTile(operand, layout);
           }
-          assignTile(reduce.getResult(),
-                     layout.slice(reduce.getReducedDims()));
+          assignTile(reduce.getResult(), layout.slice(reduce.getReducedDims()));
         }
       })
       .Case<tile::BroadcastOp>([&](auto broadcast) {
@@ -189,8 +188,9 @@ bool assign::avoidsLds(const layout::Layout &from, const layout::Layout &to) {
 SmallVector<Value> assign::tiedTo(Value value) {
   SmallVector<Value> tied;
   auto visit = [&](Operation *op) {
-    if (!isElementwise(op) && !isa<tile::ExtractOp, tile::StackOp, tile::ReduceOp,
-                                   tile::DotOp, tile::BroadcastOp>(op)) {
+    if (!isElementwise(op) &&
+        !isa<tile::ExtractOp, tile::StackOp, tile::ReduceOp, tile::DotOp,
+             tile::BroadcastOp>(op)) {
       return;
     }
     llvm::append_range(tied, op->getOperands());
@@ -212,6 +212,11 @@ LogicalResult assign::insertConversions(tile::KernelOp kernel) {
     std::optional<layout::Layout> wanted =
         wantedBy(broadcast, broadcast.getSource());
     auto source = cast<RankedTensorType>(broadcast.getSource().getType());
+    if (!wanted) {
+      return broadcast.emitOpError("the layout ")
+             << tile::getLayout(broadcast.getType())
+             << " does not separate the repeated dimensions";
+    }
     auto layout = tile::LayoutAttr::get(kernel.getContext(), *wanted);
     if (tile::getLayout(source) == layout) {
       continue;

@@ -24,7 +24,8 @@ llvm::Expected<layout::Layout> spreadRows(llvm::ArrayRef<int64_t> shape,
 
 /// The layout that \p user, whose own tiles are placed, wants its operand
 /// \p value in; none when the user is not placed or takes any layout.
-std::optional<layout::Layout> wantedBy(mlir::Operation *user, mlir::Value value);
+std::optional<layout::Layout> wantedBy(mlir::Operation *user,
+                                       mlir::Value value);
 
 /// Whether a tile gets from layout \p from to \p to without LDS: by renaming
 /// registers, or by moves between lanes that undo a scatter.
@@ -35,7 +36,8 @@ llvm::SmallVector<mlir::Value> tiedTo(mlir::Value value);
 
 /// Calls \p assign with each tile whose layout follows, through \p op, from
 /// \p value having \p layout.
-void relate(mlir::Operation *op, mlir::Value value, const layout::Layout &layout,
+void relate(mlir::Operation *op, mlir::Value value,
+            const layout::Layout &layout,
             llvm::function_ref<void(mlir::Value, layout::Layout)> assign);
 
 /// Inserts a conversion at every broadcast whose source is not in the layout

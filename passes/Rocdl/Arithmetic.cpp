@@ -11,7 +11,9 @@ using namespace tenon::rocdl;
 
 /// Pairs where they are possible: FP32 arithmetic and 16-bit conversions have
 /// packed forms.
-static unsigned widthFor(int64_t registers) { return registers % 2 == 0 ? 2 : 1; }
+static unsigned widthFor(int64_t registers) {
+  return registers % 2 == 0 ? 2 : 1;
+}
 
 const Parts &Emitter::parts(Value value) {
   auto found = tiles.find(value);
@@ -38,7 +40,8 @@ Parts Emitter::fromElements(ArrayRef<Value> elements) {
   for (size_t reg = 0; reg < elements.size(); reg += 2) {
     Value pair = LLVM::PoisonOp::create(b, loc, type);
     pair = LLVM::InsertElementOp::create(b, loc, pair, elements[reg], i32(0));
-    pair = LLVM::InsertElementOp::create(b, loc, pair, elements[reg + 1], i32(1));
+    pair =
+        LLVM::InsertElementOp::create(b, loc, pair, elements[reg + 1], i32(1));
     result.values.push_back(pair);
   }
   return result;
@@ -168,13 +171,21 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
   if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp>(op)) {
     return op->emitOpError("has no lowering to per-lane code");
   }
+  for (Value operand : op->getOperands()) {
+    if (isa<RankedTensorType>(operand.getType()) &&
+        tile::getLayout(operand.getType()) !=
+            tile::getLayout(result.getType())) {
+      return op->emitOpError("works on tiles of different layouts");
+    }
+  }
   Parts emitted;
   emitted.width = widthFor(layout->numRegisters());
   Type element = cast<RankedTensorType>(result.getType()).getElementType();
   Type type = emitted.width == 1
                   ? element
                   : Type(VectorType::get(emitted.width, element));
-  for (int64_t part = 0; part < layout->numRegisters() / emitted.width; ++part) {
+  for (int64_t part = 0; part < layout->numRegisters() / emitted.width;
+       ++part) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
       operands.push_back(isa<RankedTensorType>(operand.getType())

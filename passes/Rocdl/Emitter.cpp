@@ -25,22 +25,35 @@ Value Emitter::addI32(Value a, Value c) {
 }
 
 Value Emitter::intrinsic(StringRef name, Type type, ValueRange args) {
-  return LLVM::CallIntrinsicOp::create(b, loc, type, b.getStringAttr(name), args)
+  return LLVM::CallIntrinsicOp::create(b, loc, type, b.getStringAttr(name),
+                                       args)
       .getResult(0);
 }
 
 FailureOr<layout::Layout> Emitter::layoutOf(Value value) {
+  // A kernel is one block and takes no tiles: every tile has an operation.
+  Operation *op = value.getDefiningOp();
   tile::LayoutAttr layout = tile::getLayout(value.getType());
   if (!layout) {
-    Operation *op = value.getDefiningOp();
-    (op ? op->emitOpError() : kernel.emitOpError())
-        << "has a tile without a layout: run tile-assign-layouts first";
+    op->emitOpError(
+        "has a tile without a layout: run tile-assign-layouts first");
     return failure();
   }
   if (layout.getLayout().numWaves() != kernel.getWaves()) {
-    value.getDefiningOp()->emitOpError("has a tile laid out over ")
+    op->emitOpError("has a tile laid out over ")
         << layout.getLayout().numWaves() << " waves, the kernel has "
         << kernel.getWaves();
+    return failure();
+  }
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  bool known =
+      isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element) ||
+      (element.isSignlessInteger() &&
+       llvm::is_contained({1u, 8u, 16u, 32u, 64u},
+                          element.getIntOrFloatBitWidth()));
+  if (!known) {
+    op->emitOpError("has a tile of ")
+        << element << ", which is not lowered yet";
     return failure();
   }
   return layout.getLayout();
@@ -51,10 +64,10 @@ void Emitter::createFunction() {
   MLIRContext *context = kernel.getContext();
   if (int64_t bytes = kernel.getLdsBytes().value_or(0)) {
     auto type = LLVM::LLVMArrayType::get(b.getI8Type(), bytes);
-    lds = LLVM::GlobalOp::create(
-        b, loc, type, /*isConstant=*/false, LLVM::Linkage::Internal,
-        (kernel.getName() + "_lds").str(), Attribute(), /*alignment=*/16,
-        ldsSpace);
+    lds = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/false,
+                                 LLVM::Linkage::Internal,
+                                 (kernel.getName() + "_lds").str(), Attribute(),
+                                 /*alignment=*/16, ldsSpace);
   }
   SmallVector<Type> types;
   for (Type type : kernel.getArgumentTypes()) {
@@ -93,7 +106,8 @@ void Emitter::createFunction() {
     scalars.map(kernel.getBody().getArgument(index), entry->getArgument(index));
     // No `noalias`, although operands do not overlap: it would let LLVM move
     // accesses across the statement of an order fence.
-    if (auto argName = kernel.getArgAttrOfType<StringAttr>(index, "tile.name")) {
+    if (auto argName =
+            kernel.getArgAttrOfType<StringAttr>(index, "tile.name")) {
       function.setArgAttr(index, "tile.name", argName);
     }
   }
@@ -101,8 +115,8 @@ void Emitter::createFunction() {
   Value id = ROCDL::ThreadIdXOp::create(b, loc, b.getI32Type());
   thread = id;
   Value six = i32(6);
-  wave = ROCDL::ReadfirstlaneOp::create(
-      b, loc, b.getI32Type(), LLVM::LShrOp::create(b, loc, id, six));
+  wave = ROCDL::ReadfirstlaneOp::create(b, loc, b.getI32Type(),
+                                        LLVM::LShrOp::create(b, loc, id, six));
 }
 
 Value Emitter::threadId() { return thread; }
@@ -189,34 +203,33 @@ LogicalResult Emitter::emitOp(Operation *op) {
         return success();
       })
       .Default([&](Operation *other) -> LogicalResult {
-        bool makesTile =
-            other->getNumResults() == 1 &&
-            isa<RankedTensorType>(other->getResult(0).getType());
+        bool makesTile = other->getNumResults() == 1 &&
+                         isa<RankedTensorType>(other->getResult(0).getType());
         if (auto constant = dyn_cast<arith::ConstantOp>(other)) {
           return makesTile ? emitConstant(constant) : emitScalar(other);
         }
         if (makesTile && other->hasTrait<OpTrait::Elementwise>()) {
           return emitElementwise(other);
         }
-        bool scalar = !makesTile && isa_and_nonnull<arith::ArithDialect>(
-                                        other->getDialect());
-        return scalar ? emitScalar(other)
-                      : other->emitOpError("cannot be lowered to per-lane code");
+        bool scalar = !makesTile &&
+                      isa_and_nonnull<arith::ArithDialect>(other->getDialect());
+        return scalar
+                   ? emitScalar(other)
+                   : other->emitOpError("cannot be lowered to per-lane code");
       });
 }
 
 LogicalResult Emitter::emit() {
-  if (!kernel.getBody().hasOneBlock()) {
-    return kernel.emitOpError("has several blocks; a kernel is one block");
+  if (failed(kernel.requireStraightLine())) {
+    return failure();
   }
   createFunction();
   planSinking();
   for (Operation &op : kernel.getBody().front()) {
     auto sink = sunk.find(&op);
     if (sink != sunk.end()) {
-      waiting.emplace_back(sink->second, [this, &op] {
-        guardFailed |= failed(emitOp(&op));
-      });
+      waiting.emplace_back(sink->second,
+                           [this, &op] { guardFailed |= failed(emitOp(&op)); });
       continue;
     }
     if (failed(emitOp(&op)) || guardFailed) {

@@ -22,7 +22,7 @@ static SmallVector<OpFoldResult> rowMajorBytes(OpBuilder &b,
 namespace {
 /// How a placed tile lies in a row-major buffer.
 struct LdsAccess {
-  unsigned count;        ///< registers per instruction
+  unsigned count; ///< registers per instruction
   unsigned elementBytes;
   SmallVector<int64_t> offsets; ///< bytes, one per instruction
 };
@@ -70,12 +70,22 @@ FailureOr<Value> Emitter::ldsAddress(Value buffer, Value offset,
         "has no place in LDS: run tile-plan-lds first");
     return failure();
   }
+  int64_t begin = *alloc.getOffset();
+  int64_t bytes = alloc.getType().getBytes();
+  int64_t size = *kernel.getLdsBytes();
+  // The widest access is 16 bytes and wants that alignment.
+  if (begin % 16 != 0 || bytes > size || begin > size - bytes) {
+    alloc.emitOpError("has a place that is not a multiple of 16 bytes, or not "
+                      "within the kernel's ")
+        << size << " bytes of LDS";
+    return failure();
+  }
   Value address = LLVM::AddressOfOp::create(b, loc, lds);
   if (offset) {
     address = LLVM::GEPOp::create(b, loc, address.getType(), b.getI8Type(),
                                   address, ArrayRef<LLVM::GEPArg>{offset});
   }
-  int32_t place = *alloc.getOffset() + constant;
+  int32_t place = begin + constant;
   return LLVM::GEPOp::create(b, loc, address.getType(), b.getI8Type(), address,
                              ArrayRef<LLVM::GEPArg>{place})
       .getResult();
@@ -125,9 +135,10 @@ LogicalResult Emitter::emitLdsLoad(tile::LdsLoadOp op) {
   if (failed(access) || failed(thread)) {
     return failure();
   }
-  Type vectorType = access->count == 1
-                        ? type.getElementType()
-                        : Type(VectorType::get(access->count, type.getElementType()));
+  Type vectorType =
+      access->count == 1
+          ? type.getElementType()
+          : Type(VectorType::get(access->count, type.getElementType()));
   SmallVector<Value> elements;
   for (int64_t offset : access->offsets) {
     FailureOr<Value> address = ldsAddress(op.getBuffer(), *thread, offset);
@@ -145,8 +156,8 @@ LogicalResult Emitter::emitLdsLoad(tile::LdsLoadOp op) {
 void Emitter::emitBarrier() {
   flushGuarded();
   // Fences that name LDS alone: accesses to device memory stay in flight.
-  auto onlyLds = LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as",
-                                        "local");
+  auto onlyLds =
+      LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local");
   auto fence = [&](LLVM::AtomicOrdering ordering) {
     auto op = LLVM::FenceOp::create(b, loc, ordering, "workgroup");
     op->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(), onlyLds);

@@ -20,8 +20,9 @@ LogicalResult Emitter::emitView(tile::ViewOp op) {
   BufferView view;
   Type element = op.getResult().getType().getElementType();
   unsigned bits = element.getIntOrFloatBitWidth();
-  if (bits % 8 != 0) {
-    return op.emitOpError("views elements of less than a byte: ") << element;
+  if (!llvm::is_contained({8u, 16u, 32u, 64u}, bits)) {
+    return op.emitOpError("views elements of ")
+           << element << "; only 8, 16, 32 and 64 bits are lowered";
   }
   view.elementBytes = bits / 8;
   for (OpFoldResult stride : op.getMixedStrides()) {
@@ -29,17 +30,16 @@ LogicalResult Emitter::emitView(tile::ViewOp op) {
       view.strideBytes.push_back(b.getI64IntegerAttr(
           cast<IntegerAttr>(attr).getInt() * view.elementBytes));
     } else {
-      Value scaled =
-          LLVM::MulOp::create(b, loc, scalars.lookup(cast<Value>(stride)),
-                              i32(view.elementBytes));
+      Value scaled = LLVM::MulOp::create(
+          b, loc, scalars.lookup(cast<Value>(stride)), i32(view.elementBytes));
       view.strideBytes.push_back(scaled);
     }
   }
   view.maybeEmpty = !getConstantIntValue(OpFoldResult(op.getBytes()));
   Value bytes = arith::ExtUIOp::create(b, loc, b.getI64Type(),
                                        scalars.lookup(op.getBytes()));
-  Value noStride = LLVM::ConstantOp::create(b, loc, b.getI16Type(),
-                                            b.getI16IntegerAttr(0));
+  Value noStride =
+      LLVM::ConstantOp::create(b, loc, b.getI16Type(), b.getI16IntegerAttr(0));
   auto type = LLVM::LLVMPointerType::get(b.getContext(), 8);
   view.resource = ROCDL::MakeBufferRsrcOp::create(
       b, loc, type, scalars.lookup(op.getPointer()), noStride, bytes,
@@ -77,8 +77,10 @@ Emitter::planAccess(Operation *op, const BufferView &view,
   SmallVector<int64_t> divisors;
   int64_t offsetDivisor = int64_t(1) << 30;
   int64_t constantBytes = 0;
+  int64_t staticReach = 0;
   Value uniformBytes;
-  // An offset `x + constant` is split: the constant can go into the instruction.
+  // An offset `x + constant` is split: the constant can go into the
+  // instruction.
   auto splitConstant = [](Value offset) -> std::pair<Value, int64_t> {
     auto sum = offset.getDefiningOp<arith::AddIOp>();
     if (!sum) {
@@ -86,7 +88,8 @@ Emitter::planAccess(Operation *op, const BufferView &view,
     }
     std::optional<int64_t> constant =
         getConstantIntValue(OpFoldResult(sum.getRhs()));
-    return constant ? std::pair(sum.getLhs(), *constant) : std::pair(offset, 0L);
+    return constant ? std::pair(sum.getLhs(), *constant)
+                    : std::pair(offset, 0L);
   };
   auto scaled = [&](Value index, OpFoldResult stride) -> Value {
     if (auto attr = dyn_cast<Attribute>(stride)) {
@@ -99,6 +102,7 @@ Emitter::planAccess(Operation *op, const BufferView &view,
     std::optional<int64_t> bytes = getConstantIntValue(view.strideBytes[dim]);
     strides.push_back(bytes ? *bytes / view.elementBytes : -1);
     divisors.push_back(bytes ? *bytes / view.elementBytes : 1);
+    staticReach += bytes ? (layout.shape()[dim] - 1) * *bytes : 0;
     std::optional<int64_t> offset =
         getConstantIntValue(OpFoldResult(offsets[dim]));
     if (offset && *offset == 0) {
@@ -117,15 +121,21 @@ Emitter::planAccess(Operation *op, const BufferView &view,
     // A dynamic offset that is a multiple of something keeps wide accesses.
     offsetDivisor =
         std::min(offsetDivisor, divisors.back() * knownDivisor(dynamic));
-    uniformBytes = addI32(uniformBytes, scaled(scalars.lookup(dynamic),
-                                               view.strideBytes[dim]));
+    uniformBytes = addI32(
+        uniformBytes, scaled(scalars.lookup(dynamic), view.strideBytes[dim]));
+  }
+  // Beyond that, offsets would wrap around to the start of the view.
+  if (staticReach + constantBytes > std::numeric_limits<int32_t>::max()) {
+    return op->emitOpError("reaches 2^31 bytes or more behind the start of the "
+                           "view: advance the pointer instead");
   }
   // The widest access that is aligned to its dwords: what buffer instructions
   // need. Wider alignment only matters for speed.
   unsigned bits = view.elementBytes * 8;
   unsigned count = layout.vectorWidth(strides, bits, 128);
   for (; count > 1; count /= 2) {
-    int64_t divisor = std::min(layout.runAlignment(divisors, count), offsetDivisor);
+    int64_t divisor =
+        std::min(layout.runAlignment(divisors, count), offsetDivisor);
     int64_t alignment =
         std::gcd(divisor * view.elementBytes, std::abs(constantBytes));
     if (alignment % std::min<int64_t>(4, count * view.elementBytes) == 0) {
@@ -292,9 +302,10 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
     for (const BufferAccess &access : accesses) {
       Value vector = toVector(parts(value), access.first, access.count);
       Type type = accessType(b, access.count * view.elementBytes);
-      Value raw = vector.getType() == type
-                      ? vector
-                      : LLVM::BitcastOp::create(b, loc, type, vector).getResult();
+      Value raw =
+          vector.getType() == type
+              ? vector
+              : LLVM::BitcastOp::create(b, loc, type, vector).getResult();
       ROCDL::RawPtrBufferStoreOp::create(
           b, loc, raw, view.resource, access.offset, access.uniformOffset,
           policy, ArrayAttr(), ArrayAttr(), ArrayAttr());

@@ -43,14 +43,19 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
                                      tile::ReduceKind kind,
                                      ArrayRef<unsigned> dims) {
   auto layout = layoutOf(lhs);
-  if (failed(layout)) {
+  auto resultLayout = layoutOf(op->getResult(0));
+  if (failed(layout) || failed(resultLayout)) {
     return failure();
   }
   Type element = cast<RankedTensorType>(lhs.getType()).getElementType();
   if (!element.isF32()) {
     return op->emitOpError("reduces only FP32 tiles, found ") << element;
   }
-  if (layout->freeRegisterMask() != 0) {
+  bool replicas = layout->freeRegisterMask() != 0 ||
+                  llvm::any_of(layout->outerModes(), [](const auto &mode) {
+                    return mode.input == HwDim::Register && mode.stride == 0;
+                  });
+  if (replicas) {
     return op->emitOpError("reduces a tile whose registers hold replicas");
   }
   bool acrossWaves = !bitsWithin(*layout, HwDim::Wave, dims).empty();
@@ -67,8 +72,12 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
   int64_t results = *llvm::max_element(map) + 1;
   const Parts &a = parts(lhs);
   const Parts *c = rhs ? &parts(rhs) : nullptr;
-  bool pairsAlong = a.width == 2 && map[0] == map[1];
-  bool pairsAcross = a.width == 2 && !pairsAlong && results % 2 == 0;
+  bool pairsAlong = a.width == 2;
+  bool pairsAcross = a.width == 2;
+  for (size_t reg = 0; a.width == 2 && reg < map.size(); reg += 2) {
+    pairsAlong &= map[reg] == map[reg + 1];
+    pairsAcross &= map[reg] % 2 == 0 && map[reg] + 1 == map[reg + 1];
+  }
   if (a.width == 2 && !pairsAlong && !pairsAcross) {
     return op->emitOpError("reduces a layout whose register pairs belong to "
                            "unrelated results, which is not lowered yet");
@@ -103,10 +112,6 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
   }
 
   // Lanes.
-  auto resultLayout = layoutOf(op->getResult(0));
-  if (failed(resultLayout)) {
-    return failure();
-  }
   auto moves = layout::matchScatter(layout->slice(dims), *resultLayout);
   if (!moves) {
     return op->emitOpError("has a result whose layout is no scatter of the "
@@ -127,9 +132,9 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
     size_t other = size_t(1) << move.registerBit;
     for (size_t index = 0; index < elements.size(); ++index) {
       if (elements[index] && (index & other) == 0) {
-        elements[index] = scatterStep(kind, elements[index],
-                                      elements[index | other], move.laneBit,
-                                      state);
+        elements[index] =
+            scatterStep(kind, elements[index], elements[index | other],
+                        move.laneBit, state);
         elements[index | other] = Value();
       }
     }
