@@ -35,15 +35,16 @@ struct TenonLowerToTile : tenon::impl::TenonLowerToTileBase<TenonLowerToTile> {
       return op->emitOpError(
           "has no schedules: run tenon-choose-schedule first");
     }
-    if (schedule >= schedules.size()) {
+    unsigned number = schedule;
+    if (number >= schedules.size()) {
       return op->emitOpError("has ")
-             << schedules.size() << " schedules, number " << schedule
+             << schedules.size() << " schedules, number " << number
              << " was asked for";
     }
-    auto chosen = dyn_cast<DictionaryAttr>(schedules[schedule]);
+    auto chosen = dyn_cast<DictionaryAttr>(schedules[number]);
     if (!chosen) {
       return op->emitOpError("schedule must be a dictionary, found ")
-             << schedules[schedule];
+             << schedules[number];
     }
     OpBuilder builder(function);
     std::string name = function.getName().str();

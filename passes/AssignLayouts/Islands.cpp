@@ -249,7 +249,7 @@ FailureOr<Placement> Island::choose() const {
 static void separateConstants(tile::KernelOp kernel) {
   SmallVector<Operation *> sources;
   kernel.walk([&](Operation *op) {
-    if (isRematerialisable(op)) {
+    if (isRematerialisable(op) && !op->use_empty()) {
       sources.push_back(op);
     }
   });

@@ -49,7 +49,7 @@ void Emitter::flushGuarded() {
     LLVM::CondBrOp::create(b, loc, owner, body, after);
     b.setInsertionPointToEnd(body);
     for (auto &[other, write] : stores) {
-      if (other == mask) {
+      if (other == mask && !guardFailed) {
         write();
       }
     }

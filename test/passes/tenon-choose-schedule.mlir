@@ -1,0 +1,88 @@
+// RUN: tenon-opt %s -split-input-file --tenon-choose-schedule | FileCheck %s
+
+// Four waves keep eight workgroups and their loads on a compute unit; two have
+// longer chains and eight repeat more. Of each the back end's own order of
+// instructions comes first, the one with fewer registers second.
+// CHECK-LABEL: func.func @ranked
+// CHECK: tenon.kda_decode
+// CHECK-SAME: schedules = [{waves = 4 : i64}, {scheduler = "iterative-ilp", waves = 4 : i64},
+// CHECK-SAME: {waves = 2 : i64}, {scheduler = "iterative-ilp", waves = 2 : i64},
+// CHECK-SAME: {waves = 8 : i64}, {scheduler = "iterative-ilp", waves = 8 : i64}]
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @ranked(%qkv: memref<?x4608xbf16>, %raw_g: memref<?x1536xbf16>,
+    %raw_beta: memref<?x12xbf16>, %out_gate: memref<?x1536xbf16>, %conv_weight: memref<4608x4xf32>,
+    %a_log: memref<12xf32>, %dt_bias: memref<1536xf32>, %norm_weight: memref<128xf32>,
+    %conv_state: memref<?x?x4608xbf16>, %state: memref<?x12x128x128xf32, #tenon.state_layout<vk>>,
+    %slot: memref<?xi32>, %out: memref<?x1536xbf16>) {
+  tenon.kda_decode qkv(%qkv : memref<?x4608xbf16>) raw_g(%raw_g : memref<?x1536xbf16>)
+      raw_beta(%raw_beta : memref<?x12xbf16>) out_gate(%out_gate : memref<?x1536xbf16>)
+      conv_weight(%conv_weight : memref<4608x4xf32>) a_log(%a_log : memref<12xf32>)
+      dt_bias(%dt_bias : memref<1536xf32>) norm_weight(%norm_weight : memref<128xf32>)
+      conv_state(%conv_state : memref<?x?x4608xbf16>)
+      state(%state : memref<?x12x128x128xf32, #tenon.state_layout<vk>>) slot(%slot : memref<?xi32>)
+      out(%out : memref<?x1536xbf16>)
+      {heads = 12 : i64, head_dim = 128 : i64, gate = #tenon<gate bounded>,
+       lower_bound = -5.0 : f64, output_norm = true, qk_eps = 1.0e-6 : f64,
+       norm_eps = 1.0e-5 : f64, null_slot = #tenon<null_slot le0>,
+       conv_layout = #tenon<conv_layout sd>}
+  return
+}
+}
+
+// -----
+
+// Every chip has schedules for every static configuration.
+// CHECK-LABEL: func.func @other_chip
+// CHECK: schedules = [{waves = 4 : i64}, {{.*}}{waves = 2 : i64}, {{.*}}{waves = 8 : i64}
+module attributes {tile.target = #tile.target<"gfx942">} {
+func.func @other_chip(%qkv: memref<?x384xbf16>, %raw_g: memref<?x128xbf16>,
+    %raw_beta: memref<?x1xbf16>, %conv_weight: memref<384x4xf32>, %a_log: memref<1xf32>,
+    %dt_bias: memref<128xf32>, %conv_state: memref<?x?x384xbf16>,
+    %state: memref<?x1x128x128xf32, #tenon.state_layout<vk>>, %slot: memref<?xi32>,
+    %out: memref<?x128xbf16>) {
+  tenon.kda_decode qkv(%qkv : memref<?x384xbf16>) raw_g(%raw_g : memref<?x128xbf16>)
+      raw_beta(%raw_beta : memref<?x1xbf16>) conv_weight(%conv_weight : memref<384x4xf32>)
+      a_log(%a_log : memref<1xf32>) dt_bias(%dt_bias : memref<128xf32>)
+      conv_state(%conv_state : memref<?x?x384xbf16>)
+      state(%state : memref<?x1x128x128xf32, #tenon.state_layout<vk>>) slot(%slot : memref<?xi32>)
+      out(%out : memref<?x128xbf16>)
+      {heads = 1 : i64, head_dim = 128 : i64, gate = #tenon<gate bounded>,
+       lower_bound = -5.0 : f64, output_norm = false, qk_eps = 1.0e-6 : f64,
+       null_slot = #tenon<null_slot le0>, conv_layout = #tenon<conv_layout sd>}
+  return
+}
+}
+
+// -----
+
+// A list that is given, by hand or by a tuner, is kept as it is.
+// CHECK-LABEL: func.func @given
+// CHECK: schedules = [{waves = 8 : i64}]
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @given(%qkv: memref<?x384xbf16>, %raw_g: memref<?x128xbf16>, %raw_beta: memref<?x1xbf16>,
+    %out_gate: memref<?x128xbf16>, %conv_weight: memref<384x4xf32>, %a_log: memref<1xf32>,
+    %dt_bias: memref<128xf32>, %norm_weight: memref<128xf32>, %conv_state: memref<?x?x384xbf16>,
+    %state: memref<?x1x128x128xf32, #tenon.state_layout<vk>>, %slot: memref<?xi32>,
+    %out: memref<?x128xbf16>) {
+  tenon.kda_decode qkv(%qkv : memref<?x384xbf16>) raw_g(%raw_g : memref<?x128xbf16>)
+      raw_beta(%raw_beta : memref<?x1xbf16>) out_gate(%out_gate : memref<?x128xbf16>)
+      conv_weight(%conv_weight : memref<384x4xf32>) a_log(%a_log : memref<1xf32>)
+      dt_bias(%dt_bias : memref<128xf32>) norm_weight(%norm_weight : memref<128xf32>)
+      conv_state(%conv_state : memref<?x?x384xbf16>)
+      state(%state : memref<?x1x128x128xf32, #tenon.state_layout<vk>>) slot(%slot : memref<?xi32>)
+      out(%out : memref<?x128xbf16>)
+      {heads = 1 : i64, head_dim = 128 : i64, gate = #tenon<gate bounded>,
+       lower_bound = -5.0 : f64, output_norm = true, qk_eps = 1.0e-6 : f64,
+       norm_eps = 1.0e-5 : f64, null_slot = #tenon<null_slot le0>,
+       conv_layout = #tenon<conv_layout sd>, schedules = [{waves = 8}]}
+  return
+}
+}
+
+// -----
+
+// Functions without a tenon op are left alone.
+// CHECK-LABEL: func.func private @other(i32)
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func private @other(i32)
+}
