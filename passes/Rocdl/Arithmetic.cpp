@@ -171,13 +171,6 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
   if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp>(op)) {
     return op->emitOpError("has no lowering to per-lane code");
   }
-  for (Value operand : op->getOperands()) {
-    if (isa<RankedTensorType>(operand.getType()) &&
-        tile::getLayout(operand.getType()) !=
-            tile::getLayout(result.getType())) {
-      return op->emitOpError("works on tiles of different layouts");
-    }
-  }
   Parts emitted;
   emitted.width = widthFor(layout->numRegisters());
   Type element = cast<RankedTensorType>(result.getType()).getElementType();

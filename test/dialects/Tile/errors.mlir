@@ -543,6 +543,18 @@ tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
 
 // -----
 
+// A cast stays in place as well.
+#l = #tile.layout<[64], register = [], lane = [[1], [2], [4], [8], [16], [32]], wave = []>
+#rev = #tile.layout<[64], register = [], lane = [[32], [16], [8], [4], [2], [1]], wave = []>
+tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %f : f32 -> tensor<64xf32, #l>
+  // expected-error @+1 {{are cast incompatible}}
+  %b = arith.truncf %a : tensor<64xf32, #l> to tensor<64xbf16, #rev>
+  tile.return
+}
+
+// -----
+
 // A buffer holds one tile.
 tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
   %a = tile.splat %f : f32 -> tensor<64xf32>

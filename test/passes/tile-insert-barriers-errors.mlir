@@ -1,0 +1,40 @@
+// RUN: tenon-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(tile.kernel(tile-insert-barriers))'
+
+// Which accesses meet is known only when buffers have their places.
+tile.kernel @k(%f: f32) attributes {waves = 4 : i32} {
+  %a = tile.alloc_lds : !tile.lds<128xf32>
+  // expected-error @+1 {{the LDS buffer has no place: run tile-plan-lds first}}
+  %u = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+  tile.return
+}
+
+// -----
+
+// A buffer that comes from elsewhere has none either.
+tile.kernel @k(%n: i32) attributes {waves = 4 : i32} {
+  %a = builtin.unrealized_conversion_cast %n : i32 to !tile.lds<128xf32>
+  %t = tile.splat %n : i32 -> tensor<128xi32>
+  %c = arith.sitofp %t : tensor<128xi32> to tensor<128xf32>
+  // expected-error @+1 {{the LDS buffer has no place: run tile-plan-lds first}}
+  tile.lds_store %c, %a : tensor<128xf32>, !tile.lds<128xf32>
+  tile.return
+}
+
+// -----
+
+// The order of accesses is that of one block.
+// expected-error @+1 {{has several blocks; a kernel is one block}}
+tile.kernel @k() attributes {waves = 4 : i32} {
+  llvm.br ^next
+^next:
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 4 : i32} {
+  // expected-error @+1 {{control flow in a kernel is not handled yet}}
+  builtin.module {
+  }
+  tile.return
+}

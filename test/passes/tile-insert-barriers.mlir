@@ -1,0 +1,118 @@
+// RUN: tenon-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-insert-barriers))' | FileCheck %s
+
+// A read waits for the writes of the other waves; one barrier serves both
+// buffers that were written before it.
+// CHECK-LABEL: tile.kernel @read_after_write(
+tile.kernel @read_after_write(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<128xf32>
+  %b = tile.alloc_lds at 512 : !tile.lds<128xf32>
+  // CHECK: tile.lds_store
+  tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.lds_store
+  tile.lds_store %t, %b : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_load
+  %u = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+  // CHECK-NEXT: tile.lds_load
+  %v = tile.lds_load %b : !tile.lds<128xf32> -> tensor<128xf32>
+  // CHECK-NEXT: tile.return
+  tile.return
+}
+
+// A write waits for the reads of the other waves.
+// CHECK-LABEL: tile.kernel @write_after_read(
+tile.kernel @write_after_read(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<128xf32>
+  // CHECK: tile.lds_load
+  %u = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_store
+  tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.return
+  tile.return
+}
+
+// The second of two writes is the one that stays.
+// CHECK-LABEL: tile.kernel @write_after_write(
+tile.kernel @write_after_write(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<128xf32>
+  // CHECK: tile.lds_store
+  tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_store
+  tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.return
+  tile.return
+}
+
+// Reads do not disturb each other, and accesses of different places neither.
+// CHECK-LABEL: tile.kernel @none(
+tile.kernel @none(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<128xf32>
+  %b = tile.alloc_lds at 512 : !tile.lds<128xf32>
+  // CHECK-NOT: tile.barrier
+  %u = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+  %v = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+  tile.lds_store %t, %b : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK: tile.return
+  tile.return
+}
+
+// Buffers that share storage depend on each other, down to the last byte.
+// CHECK-LABEL: tile.kernel @shared_storage(
+tile.kernel @shared_storage(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %s = tile.splat %f : f32 -> tensor<5xf32>
+  // Bytes 0 to 19, and 16 to 527.
+  %a = tile.alloc_lds at 0 : !tile.lds<5xf32>
+  %b = tile.alloc_lds at 16 : !tile.lds<128xf32>
+  // CHECK: tile.lds_load
+  %u = tile.lds_load %a : !tile.lds<5xf32> -> tensor<5xf32>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_store
+  tile.lds_store %t, %b : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.return
+  tile.return
+}
+
+// A barrier that is there already counts, wherever it stands between the two.
+// CHECK-LABEL: tile.kernel @existing(
+tile.kernel @existing(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<128xf32>
+  // CHECK: tile.lds_store
+  tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.barrier
+  tile.barrier
+  // CHECK-NEXT: tile.order_fence
+  tile.order_fence
+  // CHECK-NEXT: tile.lds_load
+  %u = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+  // CHECK-NEXT: tile.return
+  tile.return
+}
+
+// A barrier ends what was open before it: what comes after starts anew, so the
+// second write needs one of its own.
+// CHECK-LABEL: tile.kernel @again(
+tile.kernel @again(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<128xf32>
+  // CHECK: tile.lds_store
+  tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_load
+  %u = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_store
+  tile.lds_store %u, %a : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_load
+  %v = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+  // CHECK-NEXT: tile.return
+  tile.return
+}

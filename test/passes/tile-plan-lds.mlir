@@ -1,0 +1,111 @@
+// RUN: tenon-opt %s -verify-diagnostics --pass-pipeline='builtin.module(tile.kernel(tile-plan-lds))' | FileCheck %s
+
+module attributes {tile.target = #tile.target<"gfx950">} {
+
+// Two buffers that never live together, too small to matter: storage of their
+// own saves the barrier between the last read of one and the first write of the
+// other. Allocation is in steps of 1280 bytes.
+// CHECK-LABEL: tile.kernel @apart(
+// CHECK-SAME: lds_bytes = 1024 : i64
+// expected-remark @+1 {{1024 bytes of LDS, 1280 allocated: 8 workgroups per compute unit as far as LDS and wave slots go}}
+tile.kernel @apart(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  // CHECK: tile.alloc_lds at 0 : <128xf32>
+  %a = tile.alloc_lds : !tile.lds<128xf32>
+  tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
+  %u = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+  // CHECK: tile.alloc_lds at 512 : <128xf32>
+  %b = tile.alloc_lds : !tile.lds<128xf32>
+  tile.lds_store %u, %b : tensor<128xf32>, !tile.lds<128xf32>
+  %v = tile.lds_load %b : !tile.lds<128xf32> -> tensor<128xf32>
+  tile.return
+}
+
+// Apart, 32 KiB would leave 4 workgroups on a compute unit; shared, 8 fit. That
+// is worth a barrier.
+// CHECK-LABEL: tile.kernel @shared(
+// CHECK-SAME: lds_bytes = 16384 : i64
+// expected-remark @+1 {{16384 bytes of LDS, 16640 allocated: 8 workgroups per compute unit}}
+tile.kernel @shared(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<4096xf32>
+  // CHECK: tile.alloc_lds at 0 : <4096xf32>
+  %a = tile.alloc_lds : !tile.lds<4096xf32>
+  tile.lds_store %t, %a : tensor<4096xf32>, !tile.lds<4096xf32>
+  %u = tile.lds_load %a : !tile.lds<4096xf32> -> tensor<4096xf32>
+  // CHECK: tile.alloc_lds at 0 : <4096xf32>
+  %b = tile.alloc_lds : !tile.lds<4096xf32>
+  tile.lds_store %u, %b : tensor<4096xf32>, !tile.lds<4096xf32>
+  %v = tile.lds_load %b : !tile.lds<4096xf32> -> tensor<4096xf32>
+  tile.return
+}
+
+// With 16 waves only two workgroups have wave slots, and sharing would buy
+// nothing: the same buffers stay apart.
+// CHECK-LABEL: tile.kernel @apart_by_waves(
+// CHECK-SAME: lds_bytes = 32768 : i64
+// expected-remark @+1 {{32768 bytes of LDS, 33280 allocated: 2 workgroups per compute unit}}
+tile.kernel @apart_by_waves(%f: f32) attributes {waves = 16 : i32} {
+  %t = tile.splat %f : f32 -> tensor<4096xf32>
+  // CHECK: tile.alloc_lds at 0 : <4096xf32>
+  %a = tile.alloc_lds : !tile.lds<4096xf32>
+  tile.lds_store %t, %a : tensor<4096xf32>, !tile.lds<4096xf32>
+  %u = tile.lds_load %a : !tile.lds<4096xf32> -> tensor<4096xf32>
+  // CHECK: tile.alloc_lds at 16384 : <4096xf32>
+  %b = tile.alloc_lds : !tile.lds<4096xf32>
+  tile.lds_store %u, %b : tensor<4096xf32>, !tile.lds<4096xf32>
+  %v = tile.lds_load %b : !tile.lds<4096xf32> -> tensor<4096xf32>
+  tile.return
+}
+
+// A buffer lives from its first write to its last read: what lives across the
+// others shares with none of them. Places are multiples of 16 bytes. A buffer
+// that nobody uses gets none.
+// CHECK-LABEL: tile.kernel @lifetimes(
+// CHECK-SAME: lds_bytes = 16400 : i64
+// expected-remark @+1 {{16400 bytes of LDS}}
+tile.kernel @lifetimes(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<4096xf32>
+  %s = tile.splat %f : f32 -> tensor<3xf32>
+  // CHECK: tile.alloc_lds at 16384 : <3xf32>
+  %a = tile.alloc_lds : !tile.lds<3xf32>
+  // CHECK: tile.alloc_lds at 0 : <4096xf32>
+  %b = tile.alloc_lds : !tile.lds<4096xf32>
+  // CHECK: tile.alloc_lds at 0 : <4096xf32>
+  %c = tile.alloc_lds : !tile.lds<4096xf32>
+  // CHECK: tile.alloc_lds : <64xf32>
+  %unused = tile.alloc_lds : !tile.lds<64xf32>
+  tile.lds_store %s, %a : tensor<3xf32>, !tile.lds<3xf32>
+  tile.lds_store %t, %b : tensor<4096xf32>, !tile.lds<4096xf32>
+  %u = tile.lds_load %b : !tile.lds<4096xf32> -> tensor<4096xf32>
+  tile.lds_store %u, %c : tensor<4096xf32>, !tile.lds<4096xf32>
+  %v = tile.lds_load %c : !tile.lds<4096xf32> -> tensor<4096xf32>
+  %w = tile.lds_load %a : !tile.lds<3xf32> -> tensor<3xf32>
+  tile.return
+}
+
+// Buffers that only fit when they share do share, although one workgroup is all
+// that a compute unit gets either way.
+// CHECK-LABEL: tile.kernel @must_share(
+// CHECK-SAME: lds_bytes = 131072 : i64
+// expected-remark @+1 {{131072 bytes of LDS, 131840 allocated: 1 workgroups per compute unit}}
+tile.kernel @must_share(%f: f32) attributes {waves = 16 : i32} {
+  %t = tile.splat %f : f32 -> tensor<32768xf32>
+  // CHECK-COUNT-2: tile.alloc_lds at 0 : <32768xf32>
+  %a = tile.alloc_lds : !tile.lds<32768xf32>
+  tile.lds_store %t, %a : tensor<32768xf32>, !tile.lds<32768xf32>
+  %u = tile.lds_load %a : !tile.lds<32768xf32> -> tensor<32768xf32>
+  %b = tile.alloc_lds : !tile.lds<32768xf32>
+  tile.lds_store %u, %b : tensor<32768xf32>, !tile.lds<32768xf32>
+  %v = tile.lds_load %b : !tile.lds<32768xf32> -> tensor<32768xf32>
+  tile.return
+}
+
+// A kernel without buffers says so: the attribute marks that the pass has run.
+// CHECK-LABEL: tile.kernel @none(
+// CHECK-SAME: lds_bytes = 0 : i64
+// expected-remark @+1 {{0 bytes of LDS, 0 allocated}}
+tile.kernel @none() attributes {waves = 4 : i32} {
+  tile.return
+}
+
+}
