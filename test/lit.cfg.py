@@ -28,6 +28,8 @@ config.substitutions += [
     ("expect-exit", f"{config.python} {testing}/expect_exit.py"),
     ("%{lint}", f"{config.python} {testing}/lint.py"),
     ("%{python}", config.python),
+    ("%{source}", config.tenon_source),
+    ("%{build}", config.tenon_build),
     ("%{specs}", os.path.join(config.tenon_source, "kernels_spec")),
 ]
 

@@ -233,8 +233,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     operand's layout without the reduced dimensions; then all lanes end with the
     same bits. Or it has that layout with register bits moved to lane bits that
     the reduction frees (`tenon::layout::scatter`): the lanes share the results
-    out, which halves the work per moved bit. Moved lane bits are combined first,
-    from the highest down, then lane bits 3, 2, 1, 0, 4 and 5.
+    out, which halves the work per moved bit. Lane bits are combined from the
+    highest down, moved or not.
   }];
   let arguments = (ins Tile_ReduceKindAttr:$kind, Tile_Tensor:$source,
                        DenseI64ArrayAttr:$dims);

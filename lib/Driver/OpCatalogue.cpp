@@ -151,7 +151,8 @@ llvm::Expected<std::string> driver::opContract(StringRef name) {
   std::string heading = fmt::format("### `tenon.{}`", (*entry)->name.str());
   StringRef page = tenonOpDocs;
   size_t begin = page.find(heading);
-  size_t end = page.find("\n### `", begin + heading.size());
+  size_t end = std::min(page.find("\n### ", begin + heading.size()),
+                        page.find("\n## ", begin + heading.size()));
   std::string text = page.slice(begin, end).str();
   text += "\n#### Parameters of `--set`\n\n| name | default | values | meaning "
           "|\n|---|---|---|---|\n";

@@ -128,30 +128,31 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
       return op->emitOpError("scatters over lane bit ")
              << move.laneBit << ", which it does not combine";
     }
-    state.pending &= ~(uint64_t(1) << move.laneBit);
-    size_t other = size_t(1) << move.registerBit;
+  }
+  // From the highest lane bit down, scattered or not, so that the order does not
+  // depend on how many results a lane has.
+  for (unsigned bit : llvm::reverse(laneBits)) {
+    state.pending &= ~(uint64_t(1) << bit);
+    const auto *move = llvm::find_if(*moves, [&](const auto &candidate) {
+      return candidate.laneBit == bit;
+    });
+    if (move == moves->end()) {
+      for (Value &value : elements) {
+        value = value ? butterfly(kind, value, bit, state) : value;
+      }
+      state.uniform |= uint64_t(1) << bit;
+      continue;
+    }
+    size_t other = size_t(1) << move->registerBit;
     for (size_t index = 0; index < elements.size(); ++index) {
       if (elements[index] && (index & other) == 0) {
-        elements[index] =
-            scatterStep(kind, elements[index], elements[index | other],
-                        move.laneBit, state);
+        elements[index] = scatterStep(kind, elements[index],
+                                      elements[index | other], bit, state);
         elements[index | other] = Value();
       }
     }
-    llvm::erase(laneBits, move.laneBit);
   }
   llvm::erase(elements, Value());
-  // Bit 3 before bit 2: see exchange.
-  for (unsigned bit : {3u, 2u, 1u, 0u, 4u, 5u}) {
-    if (!llvm::is_contained(laneBits, bit)) {
-      continue;
-    }
-    state.pending &= ~(uint64_t(1) << bit);
-    for (Value &value : elements) {
-      value = butterfly(kind, value, bit, state);
-    }
-    state.uniform |= uint64_t(1) << bit;
-  }
   Parts emitted = fromElements(elements);
   tiles[op->getResult(0)] = std::move(emitted);
   return success();

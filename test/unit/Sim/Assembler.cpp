@@ -173,7 +173,8 @@ std::shared_ptr<const CodeObject> loadObject(ArrayRef<uint8_t> bytes) {
   return *object;
 }
 
-Expected<std::vector<std::vector<uint32_t>>> LaneProgram::run() const {
+Expected<std::vector<std::vector<uint32_t>>>
+LaneProgram::run(std::vector<Finding> *findings) const {
   std::string body = R"(
   v_lshlrev_b32 v1, 2, v0
   s_load_dwordx4 s[4:7], s[0:1], 0x0
@@ -217,6 +218,9 @@ Expected<std::vector<std::vector<uint32_t>>> LaneProgram::run() const {
   if (!result) {
     return result.takeError();
   }
+  if (findings) {
+    *findings = std::move(result->findings);
+  }
   std::vector<std::vector<uint32_t>> values(outputs, std::vector<uint32_t>(64));
   for (unsigned i = 0; i < outputs; ++i) {
     cantFail(memory.read(
@@ -243,6 +247,21 @@ std::string runFailing(const LaneProgram &program) {
     return "";
   }
   return toString(values.takeError());
+}
+
+std::string findingsOf(const LaneProgram &program, Check check) {
+  std::vector<Finding> findings;
+  auto values = program.run(&findings);
+  if (!values) {
+    ADD_FAILURE() << toString(values.takeError());
+  }
+  std::string text;
+  for (const Finding &finding : findings) {
+    if (finding.check == check) {
+      text += formatFinding(finding);
+    }
+  }
+  return text;
 }
 
 std::vector<uint32_t> edgeFloats(unsigned rotate) {

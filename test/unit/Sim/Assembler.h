@@ -23,7 +23,7 @@ struct KernelOptions {
   unsigned scratchBytes = 0;
   unsigned kernargBytes = 64;
   unsigned maxWorkgroup = 1024;
-  unsigned denormals32 = 3; ///< FP_DENORM of single precision: keep
+  unsigned denormals32 = 3;    ///< FP_DENORM of single precision: keep
   bool onlyWorkgroupX = false; ///< no SGPRs for workgroup ids y and z
   /// More lines for the .amdhsa_kernel block.
   std::string directives;
@@ -52,8 +52,10 @@ struct LaneProgram {
   unsigned outputs = 1;
   KernelOptions options;
 
-  /// The results by output and lane; an error text if the launch failed.
-  llvm::Expected<std::vector<std::vector<uint32_t>>> run() const;
+  /// The results by output and lane; an error text if the launch failed. What
+  /// the checks found goes to `findings`.
+  llvm::Expected<std::vector<std::vector<uint32_t>>>
+  run(std::vector<Finding> *findings = nullptr) const;
 };
 
 /// Runs a program that must succeed.
@@ -61,6 +63,9 @@ std::vector<std::vector<uint32_t>> runLanes(const LaneProgram &program);
 
 /// Text of the error of a program that must fail.
 std::string runFailing(const LaneProgram &program);
+
+/// The findings of a check in a program that must succeed, as text.
+std::string findingsOf(const LaneProgram &program, Check check);
 
 /// The pattern in registers, as floats and back.
 inline uint32_t bitsOf(float value) { return std::bit_cast<uint32_t>(value); }

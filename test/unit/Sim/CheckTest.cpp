@@ -1,0 +1,246 @@
+//===- CheckTest.cpp - planted faults and clean programs --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Assembler.h"
+
+#include "llvm/Support/Error.h"
+
+using namespace tenon::sim;
+using namespace tenon::sim::test;
+
+namespace {
+
+/// Runs four waves with 16 KiB of LDS, a buffer of 64 KiB whose address is in
+/// s[4:5], v1 = 4 * work item and s6 = wave number; the findings of all checks
+/// as text.
+std::string runWorkgroups(const std::string &body, unsigned groups = 1,
+                          unsigned threads = 1,
+                          std::optional<uint64_t> order = std::nullopt) {
+  KernelOptions options;
+  options.ldsBytes = 16384;
+  std::shared_ptr<const CodeObject> object = loadObject(assemble(
+      "  s_load_dwordx2 s[4:5], s[0:1], 0x0\n  v_lshlrev_b32 v1, 2, v0\n"
+      "  v_lshrrev_b32 v2, 6, v0\n  s_nop 0\n  v_readfirstlane_b32 s6, v2\n"
+      "  s_waitcnt lgkmcnt(0)\n" +
+          body,
+      options));
+  Device device;
+  LaunchConfig config;
+  config.grid = {groups, 1, 1};
+  config.block = {256, 1, 1};
+  config.numThreads = threads;
+  config.workgroupOrder = order;
+  config.instructionBudget = 1 << 20;
+  config.setArg(0, llvm::cantFail(device.memory().allocate(1 << 16)));
+  llvm::Expected<LaunchResult> result =
+      device.launch(object->kernels()[0], config);
+  std::string text;
+  auto append = [&](const std::vector<Finding> &findings) {
+    for (const Finding &finding : findings) {
+      text += formatFinding(finding);
+    }
+  };
+  if (result) {
+    append(result->findings);
+  } else {
+    llvm::handleAllErrors(
+        result.takeError(),
+        [&](const LaunchFailure &failure) { append(failure.findings()); });
+  }
+  return text;
+}
+
+bool has(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Each work item reads the LDS dword of its neighbour 64 further.
+const std::string neighbour = "  v_add_u32 v3, 256, v1\n"
+                              "  v_and_b32 v3, 0x3ff, v3\n"
+                              "  ds_read_b32 v4, v3\n"
+                              "  s_waitcnt lgkmcnt(0)\n";
+
+// Waves that exchange data through LDS need a barrier, and one is enough.
+TEST(SimCheck, LdsReadWithoutABarrierIsARace) {
+  std::string write = "  ds_write_b32 v1, v0\n  s_waitcnt lgkmcnt(0)\n";
+  std::string text = runWorkgroups(write + neighbour);
+  EXPECT_TRUE(has(text, "lds-race: kernel k, workgroup (0, 0, 0), wave "))
+      << text;
+  EXPECT_TRUE(has(text, "`ds_read_b32 v4, v3`")) << text;
+  EXPECT_TRUE(has(text, "other access: ")) << text;
+  EXPECT_TRUE(has(text, "`ds_write_b32 v1, v0`")) << text;
+  EXPECT_EQ(runWorkgroups(write + "  s_barrier\n" + neighbour), "");
+}
+
+// A write counts as done at the wait for it, not where it stands.
+TEST(SimCheck, LdsWriteInFlightAtTheBarrierIsARace) {
+  std::string text =
+      runWorkgroups("  ds_write_b32 v1, v0\n  s_barrier\n" + neighbour);
+  EXPECT_TRUE(has(text, "which no wait of that wave has covered")) << text;
+}
+
+// LDS must not be overwritten while another wave's read may be under way.
+TEST(SimCheck, LdsOverwrittenAheadOfABarrierIsARace) {
+  std::string start = "  ds_write_b32 v1, v0\n  s_waitcnt lgkmcnt(0)\n"
+                      "  s_barrier\n" +
+                      neighbour;
+  std::string again = "  ds_write_b32 v1, v0\n  s_waitcnt lgkmcnt(0)\n";
+  std::string text = runWorkgroups(start + again);
+  EXPECT_TRUE(has(text, "lds-race")) << text;
+  EXPECT_EQ(runWorkgroups(start + "  s_barrier\n" + again), "");
+}
+
+// Different bytes of one dword belong to different waves.
+TEST(SimCheck, LdsBytesOfOneDwordAreApart) {
+  std::string body = "  v_lshrrev_b32 v5, 6, v0\n" // byte = wave
+                     "  v_and_b32 v6, 63, v0\n"
+                     "  v_lshl_add_u32 v5, v6, 2, v5\n"
+                     "  ds_write_b8 v5, v0\n  s_waitcnt lgkmcnt(0)\n";
+  EXPECT_EQ(runWorkgroups(body), "");
+  std::string text = runWorkgroups(body + "  ds_write_b16 v5, v0\n");
+  EXPECT_TRUE(has(text, "lds-race")) << text;
+}
+
+// Atomics on one place are no race; a plain read beside them is one.
+TEST(SimCheck, LdsAtomicsOrder) {
+  std::string atomic = "  v_mov_b32 v5, 0\n  v_mov_b32 v6, 1\n"
+                       "  ds_add_u32 v5, v6\n  s_waitcnt lgkmcnt(0)\n";
+  EXPECT_EQ(runWorkgroups(atomic), "");
+  std::string text = runWorkgroups(atomic + "  ds_read_b32 v7, v5\n");
+  EXPECT_TRUE(has(text, "lds-race")) << text;
+}
+
+// A copy into LDS is there for other waves after the wait of its own wave and
+// a barrier, and for its own wave after the wait.
+TEST(SimCheck, CopiesIntoLdsNeedTheirWait) {
+  std::string copy = "  s_lshl_b32 m0, s6, 8\n  s_nop 0\n"
+                     "  global_load_lds_dword v1, s[4:5]\n";
+  std::string wait = "  s_waitcnt vmcnt(0)\n";
+  EXPECT_EQ(runWorkgroups(copy + wait + "  s_barrier\n" + neighbour), "");
+  std::string text = runWorkgroups(copy + "  s_barrier\n" + neighbour);
+  EXPECT_TRUE(has(text, "lds-race")) << text;
+  EXPECT_TRUE(has(text, "copy into it by wave")) << text;
+  text = runWorkgroups(copy + "  ds_read_b32 v4, v1\n" + wait);
+  EXPECT_TRUE(has(text, "wait: ")) << text;
+  EXPECT_TRUE(has(text, "own copy into it is in flight")) << text;
+}
+
+// The findings do not depend on host threads, and the shuffled order of
+// workgroups finds the same faults.
+TEST(SimCheck, FindingsAreDeterministic) {
+  std::string body =
+      "  ds_write_b32 v1, v0\n" + neighbour + "  v_mov_b32 v9, v8\n";
+  std::string one = runWorkgroups(body, 37, 1);
+  EXPECT_TRUE(has(one, "workgroup (0, 0, 0)")) << one;
+  EXPECT_EQ(one, runWorkgroups(body, 37, 3));
+  EXPECT_EQ(one, runWorkgroups(body, 37, 2, 17));
+}
+
+std::string hazardsOf(const std::string &instructions) {
+  LaneProgram program;
+  program.inputs = {lanes([](unsigned i) { return i; }),
+                    lanes([](unsigned i) { return i; })};
+  program.outputs = 2;
+  program.instructions = "  s_nop 7\n" + instructions + "  s_nop 7\n";
+  return findingsOf(program, Check::Hazard);
+}
+
+struct HazardCase {
+  const char *producer;
+  unsigned waitStates;
+  const char *consumer;
+};
+
+// Every hazard is found with one wait state too few, and is none with enough.
+TEST(SimCheck, Hazards) {
+  const HazardCase cases[] = {
+      // gfx950: passes + 4 after XDL products of four passes and more.
+      {"v_mfma_f32_16x16x32_bf16 v[20:23], v[12:15], v[16:19], v[20:23]", 8,
+       "v_add_f32 v40, v20, v20"},
+      {"v_mfma_f32_16x16x32_bf16 v[20:23], v[12:15], v[16:19], v[20:23]", 8,
+       "global_store_dword v1, v22, s[6:7]"},
+      {"v_mfma_f32_16x16x32_bf16 v[20:23], v[12:15], v[16:19], v[20:23]", 8,
+       "v_mov_b32 v21, 0"},
+      {"v_mfma_f32_16x16x4_f32 v[20:23], v10, v11, v[20:23]", 10,
+       "v_add_f32 v40, v20, v20"},
+      {"v_mfma_f32_16x16x32_bf16 v[20:23], v[12:15], v[16:19], v[20:23]", 6,
+       "v_mfma_f32_16x16x32_bf16 v[24:27], v[12:15], v[16:19], v[22:25]"},
+      {"v_mfma_f32_16x16x32_bf16 v[20:23], v[12:15], v[16:19], v[24:27]", 3,
+       "v_mov_b32 v24, 0"},
+      {"v_mov_b32 v12, 0", 2,
+       "v_mfma_f32_16x16x32_bf16 v[20:23], v[12:15], v[16:19], v[20:23]"},
+      {"v_mov_b32 v12, 0", 2,
+       "v_add_f32_dpp v40, v12, v12 row_ror:8 row_mask:0xf bank_mask:0xf"},
+      {"v_exp_f32 v12, v10", 1, "v_add_f32 v40, v12, v12"},
+      {"v_mov_b32 v12, 0", 1, "v_readfirstlane_b32 s20, v12"},
+      {"v_mov_b32 v12, 0", 2, "v_permlane32_swap_b32 v12, v13"},
+      {"v_readfirstlane_b32 s20, v10", 2, "v_mov_b32 v40, s20"},
+      {"v_cmp_lt_f32 vcc, v10, v11", 2, "v_cndmask_b32 v40, v10, v11, vcc"},
+      {"v_cmp_lt_f32 vcc, v10, v11", 4, "v_div_fmas_f32 v40, v10, v11, v10"},
+      {"v_readfirstlane_b32 s20, v12", 4, "v_readlane_b32 s21, v10, s20"},
+      {"v_cmpx_le_u32 exec, v10, v10", 5,
+       "v_add_f32_dpp v40, v10, v11 row_ror:8 row_mask:0xf bank_mask:0xf"},
+      {"global_store_dwordx4 v1, v[12:15], s[6:7]", 2, "v_mov_b32 v13, 0"},
+      {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 0", 2,
+       "s_getreg_b32 s20, hwreg(HW_REG_MODE)"},
+  };
+  for (const HazardCase &hazard : cases) {
+    auto withStates = [&](unsigned states) {
+      std::string text = "  " + std::string(hazard.producer) + "\n";
+      for (unsigned i = 0; i < states; ++i) {
+        text += "  s_nop 0\n";
+      }
+      return hazardsOf(text + "  " + hazard.consumer + "\n");
+    };
+    std::string text = withStates(hazard.waitStates - 1);
+    EXPECT_TRUE(has(text, "needs " + std::to_string(hazard.waitStates) +
+                              " wait states"))
+        << hazard.producer << " | " << hazard.consumer << " gave: " << text;
+    EXPECT_EQ(withStates(hazard.waitStates), "")
+        << hazard.producer << " | " << hazard.consumer;
+  }
+}
+
+// Products that hand the whole accumulator on need no wait states.
+TEST(SimCheck, AccumulatorsAreForwarded) {
+  std::string mfma =
+      "  v_mfma_f32_16x16x32_bf16 v[20:23], v[12:15], v[16:19], v[20:23]\n";
+  EXPECT_EQ(hazardsOf(mfma + mfma + mfma), "");
+}
+
+// Faults that end a launch are findings of it.
+TEST(SimCheck, WhatEndsALaunchIsAFinding) {
+  std::string text = runWorkgroups("  v_add_u32 v1, 0x10000, v1\n"
+                                   "  global_load_dword v4, v1, s[4:5]\n");
+  EXPECT_TRUE(has(text, "bounds: kernel k")) << text;
+  text = runWorkgroups("  s_cmp_eq_u32 s6, 0\n  s_cbranch_scc1 .Lend\n"
+                       "  s_barrier\n.Lend:\n");
+  EXPECT_TRUE(has(text, "barrier: kernel k")) << text;
+  text = runWorkgroups(".Lloop:\n  s_branch .Lloop\n");
+  EXPECT_TRUE(has(text, "budget: kernel k")) << text;
+}
+
+// Accesses to device memory and LDS want their natural alignment, up to four
+// bytes.
+TEST(SimCheck, MisalignedAccesses) {
+  std::string text = runWorkgroups("  v_add_u32 v1, 2, v0\n"
+                                   "  global_load_dword v4, v1, s[4:5]\n");
+  EXPECT_TRUE(has(text, "align: kernel k")) << text;
+  text = runWorkgroups("  v_lshl_add_u32 v3, v0, 2, 1\n"
+                       "  ds_read_b32 v4, v3\n");
+  EXPECT_TRUE(has(text, "align: kernel k")) << text;
+}
+
+// A set of checks is all, none or a list of names.
+TEST(SimCheck, SetsOfChecks) {
+  CheckSet set = llvm::cantFail(CheckSet::parse("wait,lds-race"));
+  EXPECT_TRUE(set.has(Check::Wait));
+  EXPECT_TRUE(set.has(Check::LdsRace));
+  EXPECT_FALSE(set.has(Check::Hazard));
+  EXPECT_FALSE(llvm::cantFail(CheckSet::parse("none")).any());
+  EXPECT_TRUE(llvm::cantFail(CheckSet::parse("all")).has(Check::Budget));
+  EXPECT_TRUE(has(llvm::toString(CheckSet::parse("wait,rac").takeError()),
+                  "unknown check 'rac'"));
+}
+
+} // namespace
