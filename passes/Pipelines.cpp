@@ -25,14 +25,15 @@ void tenon::buildTilePipeline(OpPassManager &manager) {
 
 void tenon::registerPipelines() {
   PassPipelineRegistration<>(
-      "tenon-compile", "All passes from a spec to per-lane code, with the first "
-                       "schedule of the ranked list",
+      "tenon-compile",
+      "All passes from a spec to per-lane code, with the first "
+      "schedule of the ranked list",
       [](OpPassManager &manager) {
         manager.addPass(createTenonChooseSchedule());
         buildSpecPipeline(manager, 0);
         buildTilePipeline(manager);
       });
-  PassPipelineRegistration<>(
-      "tile-compile", "All passes from a tile program to per-lane code",
-      buildTilePipeline);
+  PassPipelineRegistration<>("tile-compile",
+                             "All passes from a tile program to per-lane code",
+                             buildTilePipeline);
 }

@@ -1,4 +1,5 @@
-//===- TenonChooseSchedule.cpp - rank the schedules of tenon ops -*- C++ -*-===//
+//===- TenonChooseSchedule.cpp - rank the schedules of tenon ops -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Passes.h"

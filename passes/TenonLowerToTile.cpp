@@ -1,4 +1,5 @@
-//===- TenonLowerToTile.cpp - plans and tile programs of tenon ops -*- C++ -*-===//
+//===- TenonLowerToTile.cpp - plans and tile programs of tenon ops -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Passes.h"
@@ -56,8 +57,7 @@ struct TenonLowerToTile : tenon::impl::TenonLowerToTileBase<TenonLowerToTile> {
   }
 
   void runOnOperation() override {
-    SmallVector<func::FuncOp> functions(
-        getOperation().getOps<func::FuncOp>());
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       if (failed(lower(function))) {
         return signalPassFailure();

@@ -1,9 +1,9 @@
 //===- DecodeBench.cpp - compile and simulate KDA decode --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a user waits for: `tenon compile` of the decode kernel of Kimi K3 at tensor
-// parallelism 8 as a process of its own (CPU time, start included), and the
-// simulator's speed on that kernel on one host thread.
+// What a user waits for: `tenon compile` of the decode kernel of Kimi K3 at
+// tensor parallelism 8 as a process of its own (CPU time, start included), and
+// the simulator's speed on that kernel on one host thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,8 +46,8 @@ static std::optional<double> cpuOfTool(std::vector<std::string> arguments) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// `manual_time` is the CPU time of the child. Argument: 1 when the layout of the
-/// state is kv, whose first schedule is rejected.
+/// `manual_time` is the CPU time of the child. Argument: 1 when the layout of
+/// the state is kv, whose first schedule is rejected.
 static void compileProcess(benchmark::State &state) {
   std::string layout = state.range(0) ? "kv" : "vk";
   for (auto _ : state) {
@@ -60,8 +60,11 @@ static void compileProcess(benchmark::State &state) {
     state.SetIterationTime(*cpu);
   }
 }
-BENCHMARK(compileProcess)->Arg(0)->Arg(1)->UseManualTime()->Unit(
-    benchmark::kMillisecond);
+BENCHMARK(compileProcess)
+    ->Arg(0)
+    ->Arg(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 /// Wave instructions per second of one host thread. Argument: rows.
 static void simulate(benchmark::State &state) {
@@ -78,8 +81,8 @@ static void simulate(benchmark::State &state) {
   run::RunOptions options;
   options.dims["N"] = state.range(0);
   // Generated values cost more time than the kernel.
-  for (const char *name : {"qkv", "raw_g", "raw_beta", "out_gate", "conv_weight",
-                           "dt_bias", "conv_state", "state"}) {
+  for (const char *name : {"qkv", "raw_g", "raw_beta", "out_gate",
+                           "conv_weight", "dt_bias", "conv_state", "state"}) {
     options.fills[name] = reference::Fill::Zero;
   }
   options.threads = 1;

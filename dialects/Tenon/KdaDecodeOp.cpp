@@ -1,4 +1,5 @@
-//===- KdaDecodeOp.cpp - contract and verifier of tenon.kda_decode -*- C++ -*-===//
+//===- KdaDecodeOp.cpp - contract and verifier of tenon.kda_decode -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Tenon/Tenon.h"
@@ -102,16 +103,17 @@ static LogicalResult verifyOperandType(KdaDecodeOp op,
   int64_t offset = 0;
   if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0) {
     return op.emitOpError("operand '")
-           << contract.name << "' must be strided from offset 0, found " << type;
+           << contract.name << "' must be strided from offset 0, found "
+           << type;
   }
   // Dense from the innermost dimension outwards; the outermost stride may be a
   // run-time value where the contract says that it is free.
   int64_t dense = 1;
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
     bool free = dim == 0 && contract.freeStride;
-    bool matches = strides[dim] == dense ||
-                   (ShapedType::isDynamic(dense) &&
-                    ShapedType::isDynamic(strides[dim]));
+    bool matches =
+        strides[dim] == dense ||
+        (ShapedType::isDynamic(dense) && ShapedType::isDynamic(strides[dim]));
     if (!matches && !(free && ShapedType::isDynamic(strides[dim]))) {
       return op.emitOpError("operand '")
              << contract.name << "': the stride of dimension " << dim

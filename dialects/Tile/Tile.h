@@ -9,11 +9,11 @@
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
-#include "mlir/IR/TensorEncoding.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -33,7 +33,8 @@ namespace tenon::tile {
 LayoutAttr getLayout(mlir::Type type);
 
 /// \p type with the given layout (null: not placed).
-mlir::RankedTensorType withLayout(mlir::RankedTensorType type, LayoutAttr layout);
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
+                                  LayoutAttr layout);
 
 /// The target of the module that holds \p op; emits an error when the module
 /// has no `tile.target`.

@@ -19,8 +19,8 @@ using namespace tenon;
 static llvm::Expected<std::string> writeTemporary(llvm::ArrayRef<char> bytes) {
   int descriptor = -1;
   llvm::SmallString<128> path;
-  if (std::error_code code = llvm::sys::fs::createTemporaryFile(
-          "tenon", "o", descriptor, path)) {
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("tenon", "o", descriptor, path)) {
     return llvm::createStringError(code, "cannot create a temporary file");
   }
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);

@@ -142,8 +142,8 @@ MachineModule::create(mlir::ModuleOp module, const target::TargetInfo &target) {
   state->machine = std::move(*machine);
   state->module->setTargetTriple(triple);
   state->module->setDataLayout(state->machine->createDataLayout());
-  state->module->addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version",
-                               codeObjectVersion);
+  state->module->addModuleFlag(llvm::Module::Error,
+                               "amdhsa_code_object_version", codeObjectVersion);
   optimise(*state->module, *state->machine);
   if (llvm::Error error = state->takeErrors()) {
     return std::move(error);
@@ -175,8 +175,9 @@ llvm::Expected<std::string> MachineModule::assembly() {
   llvm::raw_svector_ostream stream(buffer);
   // The back end changes the IR, and the object may still be asked for.
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*state->module);
-  if (llvm::Error error = emitFile(*copy, *state->machine,
-                                   llvm::CodeGenFileType::AssemblyFile, stream)) {
+  if (llvm::Error error =
+          emitFile(*copy, *state->machine, llvm::CodeGenFileType::AssemblyFile,
+                   stream)) {
     return std::move(error);
   }
   if (llvm::Error error = state->takeErrors()) {

@@ -43,8 +43,9 @@ codegen::reportKernels(llvm::ArrayRef<uint8_t> codeObject,
     report.codeBytes = kernel.codeBytes();
     report.wavesPerSimd =
         target.wavesPerSimd(info.vgprs, info.agprs, info.sgprs);
-    report.workgroupsPerCu = target.workgroupsPerCu(
-        info.vgprs, info.agprs, info.ldsBytes, report.workgroupSize, info.sgprs);
+    report.workgroupsPerCu =
+        target.workgroupsPerCu(info.vgprs, info.agprs, info.ldsBytes,
+                               report.workgroupSize, info.sgprs);
     report.ldsAllocated = target.ldsAllocation(info.ldsBytes);
     report.instructions = *counts;
     reports.push_back(std::move(report));
@@ -70,8 +71,9 @@ std::string codegen::formatReports(llvm::ArrayRef<KernelReport> reports,
                    report.ldsBytes, report.ldsAllocated / granule, granule);
     fmt::format_to(out, "  scratch         {} bytes per work-item\n",
                    report.scratchBytes);
-    fmt::format_to(out, "  occupancy       {} waves per SIMD, {} workgroups of "
-                        "{} per compute unit\n",
+    fmt::format_to(out,
+                   "  occupancy       {} waves per SIMD, {} workgroups of "
+                   "{} per compute unit\n",
                    report.wavesPerSimd, report.workgroupsPerCu,
                    report.workgroupSize);
     uint64_t total = std::accumulate(report.instructions.begin(),

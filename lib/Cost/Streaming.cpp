@@ -1,4 +1,5 @@
-//===- Streaming.cpp - cost of a kernel that is bound by bandwidth -*- C++ -*-===//
+//===- Streaming.cpp - cost of a kernel that is bound by bandwidth -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tenon/Cost/Streaming.h"
@@ -31,7 +32,8 @@ double cost::streamingCost(const StreamingWorkgroup &workgroup,
   double drawn = std::min(bandwidthPerCu, inFlight / memoryLatency);
   double memoryTime = workgroup.bytesInFlight / drawn;
   // The slots that its instructions take from the other resident workgroups,
-  // and the chain of its own, which nothing hides when there are few workgroups.
+  // and the chain of its own, which nothing hides when there are few
+  // workgroups.
   double slots = clocksPerInstruction * workgroup.waveInstructions /
                  (facts.simdsPerCu * facts.clockHz);
   double chain = clocksPerInstruction * workgroup.waveInstructions /

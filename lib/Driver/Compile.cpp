@@ -24,10 +24,10 @@ llvm::Expected<target::TargetInfo> driver::setTarget(ModuleOp module,
   }
   if (auto given = module->getAttrOfType<tile::TargetAttr>("tile.target")) {
     if (given.getChip() != chip) {
-      return llvm::createStringError(
-          ("the module is written for " + given.getChip() +
-           ", the target asked for is " + chip)
-              .str());
+      return llvm::createStringError(("the module is written for " +
+                                      given.getChip() +
+                                      ", the target asked for is " + chip)
+                                         .str());
     }
   }
   module->setAttr("tile.target",
@@ -168,8 +168,8 @@ static llvm::Expected<Compiled> finish(Attempt &attempt,
 
 /// Tries the schedules in order; `accept` gets the first that compiles to
 /// acceptable machine code.
-static FailureOr<Compiled> tryAll(ModuleOp module, const CompileOptions &options,
-                                  std::string *assembly) {
+static FailureOr<Compiled>
+tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
   if (failed(schedule(module, options))) {
     return failure();
   }

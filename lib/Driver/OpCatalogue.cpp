@@ -64,20 +64,22 @@ static std::string kdaDecodeSpec(Values values) {
   bool start = values["conv_start"] == "on";
   bool bounded = values["gate"] == "bounded";
   int64_t width = heads * 128;
-  std::string conv = values["conv_layout"] == "sd"
-                         ? fmt::format("memref<?x?x{0}xbf16, strided<[?, {0}, 1]>>",
-                                       3 * width)
-                         : fmt::format("memref<?x{}x?xbf16, strided<[?, ?, 1]>>",
-                                       3 * width);
+  std::string conv =
+      values["conv_layout"] == "sd"
+          ? fmt::format("memref<?x?x{0}xbf16, strided<[?, {0}, 1]>>", 3 * width)
+          : fmt::format("memref<?x{}x?xbf16, strided<[?, ?, 1]>>", 3 * width);
   auto rows = [](int64_t columns) {
     return fmt::format("memref<?x{}xbf16, strided<[?, 1]>>", columns);
   };
   std::vector<std::pair<std::string, std::string>> operands = {
-      {"qkv", rows(3 * width)}, {"raw_g", rows(width)}, {"raw_beta", rows(heads)}};
+      {"qkv", rows(3 * width)},
+      {"raw_g", rows(width)},
+      {"raw_beta", rows(heads)}};
   if (norm) {
     operands.emplace_back("out_gate", rows(width));
   }
-  operands.emplace_back("conv_weight", fmt::format("memref<{}x4xf32>", 3 * width));
+  operands.emplace_back("conv_weight",
+                        fmt::format("memref<{}x4xf32>", 3 * width));
   operands.emplace_back("a_log", fmt::format("memref<{}xf32>", heads));
   operands.emplace_back("dt_bias", fmt::format("memref<{}xf32>", width));
   if (norm) {
@@ -157,11 +159,12 @@ llvm::Expected<std::string> driver::opContract(StringRef name) {
   text += "\n#### Parameters of `--set`\n\n| name | default | values | meaning "
           "|\n|---|---|---|---|\n";
   for (const OpParameter &parameter : (*entry)->parameters) {
-    text += fmt::format(
-        "| {} | {} | {} | {} |\n", parameter.name.str(),
-        parameter.defaultValue.str(),
-        parameter.choices.empty() ? "number" : llvm::join(parameter.choices, ", "),
-        parameter.help.str());
+    text += fmt::format("| {} | {} | {} | {} |\n", parameter.name.str(),
+                        parameter.defaultValue.str(),
+                        parameter.choices.empty()
+                            ? "number"
+                            : llvm::join(parameter.choices, ", "),
+                        parameter.help.str());
   }
   return text;
 }
@@ -172,9 +175,10 @@ static llvm::Error checkValue(const OpParameter &parameter, StringRef value) {
     if (llvm::is_contained(parameter.choices, value)) {
       return llvm::Error::success();
     }
-    return llvm::createStringError(
-        "--set " + parameter.name.str() + ": expected " +
-        llvm::join(parameter.choices, " or ") + ", found '" + value.str() + "'");
+    return llvm::createStringError("--set " + parameter.name.str() +
+                                   ": expected " +
+                                   llvm::join(parameter.choices, " or ") +
+                                   ", found '" + value.str() + "'");
   }
   double number = 0.0;
   int64_t integer = 0;
@@ -192,9 +196,9 @@ static llvm::Error checkValue(const OpParameter &parameter, StringRef value) {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> driver::specText(
-    StringRef name,
-    llvm::ArrayRef<std::pair<std::string, std::string>> settings) {
+llvm::Expected<std::string>
+driver::specText(StringRef name,
+                 llvm::ArrayRef<std::pair<std::string, std::string>> settings) {
   auto entry = findOp(name);
   if (!entry) {
     return entry.takeError();
@@ -213,10 +217,9 @@ llvm::Expected<std::string> driver::specText(
           llvm::map_range((*entry)->parameters,
                           [](const OpParameter &other) { return other.name; }),
           ", ");
-      return llvm::createStringError("--set " + key + ": " +
-                                     (*entry)->name.str() +
-                                     " has no such parameter; there are: " +
-                                     known);
+      return llvm::createStringError(
+          "--set " + key + ": " + (*entry)->name.str() +
+          " has no such parameter; there are: " + known);
     }
     if (llvm::Error error = checkValue(*parameter, value)) {
       return std::move(error);

@@ -78,9 +78,8 @@ static std::optional<Comparison> comparison(arith::CmpIPredicate predicate) {
 }
 
 LogicalResult Exporter::addBinary(Operation &operation, ExprKind kind) {
-  exprs[operation.getResult(0)] =
-      plan.binary(kind, expr(operation.getOperand(0)),
-                  expr(operation.getOperand(1)));
+  exprs[operation.getResult(0)] = plan.binary(
+      kind, expr(operation.getOperand(0)), expr(operation.getOperand(1)));
   return success();
 }
 
@@ -153,10 +152,10 @@ LogicalResult Exporter::add(Operation &operation) {
         condition.kind = PreconditionKind::BaseAlignment;
         condition.operand = operand(require.getOperand());
         condition.value = require.getBytes();
-        condition.message = (require.getOperand() +
-                             ": the address must be a multiple of " +
-                             Twine(require.getBytes()) + " bytes")
-                                .str();
+        condition.message =
+            (require.getOperand() + ": the address must be a multiple of " +
+             Twine(require.getBytes()) + " bytes")
+                .str();
         plan.preconditions.push_back(std::move(condition));
         return success();
       })
@@ -167,12 +166,12 @@ LogicalResult Exporter::add(Operation &operation) {
         condition.operand = operand(require.getOperand());
         condition.dim = require.getDim();
         condition.value = require.getValue();
-        condition.message = (require.getOperand() + ": the stride of dimension " +
-                             Twine(require.getDim()) +
-                             (require.getEqual() ? " must be "
-                                                 : " must be a multiple of ") +
-                             Twine(require.getValue()) + " elements")
-                                .str();
+        condition.message =
+            (require.getOperand() + ": the stride of dimension " +
+             Twine(require.getDim()) +
+             (require.getEqual() ? " must be " : " must be a multiple of ") +
+             Twine(require.getValue()) + " elements")
+                .str();
         plan.preconditions.push_back(std::move(condition));
         return success();
       })

@@ -50,5 +50,6 @@ OwningOpRef<ModuleOp> Session::parseText(std::string text, StringRef name) {
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(text, name);
   StringRef contents = buffer->getBuffer();
   sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
-  return parseSourceString<ModuleOp>(contents, ParserConfig(&mlirContext), name);
+  return parseSourceString<ModuleOp>(contents, ParserConfig(&mlirContext),
+                                     name);
 }

@@ -21,9 +21,8 @@ static DictionaryAttr operandAttr(Builder &b,
                                                               : "read_write";
   SmallVector<Attribute> dims;
   for (const spec::ContractDim &dim : contract.dims) {
-    dims.push_back(dim.symbol.empty()
-                       ? Attribute(b.getI64IntegerAttr(dim.size))
-                       : Attribute(b.getStringAttr(dim.symbol)));
+    dims.push_back(dim.symbol.empty() ? Attribute(b.getI64IntegerAttr(dim.size))
+                                      : Attribute(b.getStringAttr(dim.symbol)));
   }
   Type element = cast<MemRefType>(contract.value.getType()).getElementType();
   return b.getDictionaryAttr({
@@ -58,14 +57,15 @@ void PlanBuilder::requireContract(const spec::OperandContract &contract) {
     if (dim == 0 && contract.freeStride) {
       spec::RequireStrideOp::create(
           b, loc, b.getStringAttr(name), b.getI64IntegerAttr(0), UnitAttr(),
-          b.getI64IntegerAttr(
-              std::max<int64_t>(1, contract.alignment / elementBytes(contract))));
+          b.getI64IntegerAttr(std::max<int64_t>(
+              1, contract.alignment / elementBytes(contract))));
       require(arith::CmpIPredicate::sge, stride(name, 0), constant(0),
               (name + ": the outermost stride must not be negative").str());
       if (!contract.wideStride) {
-        require(arith::CmpIPredicate::slt, strideBytes(name),
-                constant(int64_t(1) << 31),
-                (name + ": the outermost stride must be below 2^31 bytes").str());
+        require(
+            arith::CmpIPredicate::slt, strideBytes(name),
+            constant(int64_t(1) << 31),
+            (name + ": the outermost stride must be below 2^31 bytes").str());
       }
       return;
     }
@@ -120,8 +120,8 @@ const spec::OperandContract &PlanBuilder::contract(StringRef operand) const {
 }
 
 void PlanBuilder::pointer(StringRef operand) {
-  args.push_back(b.getDictionaryAttr(
-      b.getNamedAttr("ptr", b.getStringAttr(operand))));
+  args.push_back(
+      b.getDictionaryAttr(b.getNamedAttr("ptr", b.getStringAttr(operand))));
 }
 
 void PlanBuilder::scalar32(Value value) {

@@ -10,7 +10,8 @@ using namespace tenon::kernels;
 static constexpr double log2e = 1.4426950408889634;
 static constexpr double ln2 = 0.6931471805599453;
 
-static arith::FastMathFlagsAttr flags(OpBuilder &b, arith::FastMathFlags value) {
+static arith::FastMathFlagsAttr flags(OpBuilder &b,
+                                      arith::FastMathFlags value) {
   return arith::FastMathFlagsAttr::get(b.getContext(), value);
 }
 
@@ -94,9 +95,10 @@ Value TileBuilder::extend(Value value) {
   if (type.getElementType().isF32()) {
     return value;
   }
-  return create<arith::ExtFOp>(
-      RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()),
-      value);
+  return create<arith::ExtFOp>(RankedTensorType::get(type.getShape(),
+                                                     b.getF32Type(),
+                                                     type.getEncoding()),
+                               value);
 }
 
 Value TileBuilder::extract(Value source, int64_t dim, int64_t index) {
@@ -155,8 +157,8 @@ static RankedTensorType reducedType(RankedTensorType type,
 Value TileBuilder::dot(Value a, Value c, ArrayRef<int64_t> dims,
                        tile::LayoutAttr layout) {
   RankedTensorType type = reducedType(tileOf(a), dims);
-  return create<tile::DotOp>(layout ? tile::withLayout(type, layout) : type, a, c,
-                             dims);
+  return create<tile::DotOp>(layout ? tile::withLayout(type, layout) : type, a,
+                             c, dims);
 }
 
 Value TileBuilder::convertLayout(Value source, tile::LayoutAttr layout) {
@@ -179,9 +181,15 @@ Value TileBuilder::constant(double value, Value like) {
   return create<arith::ConstantOp>(attr);
 }
 
-Value TileBuilder::addf(Value a, Value c) { return create<arith::AddFOp>(a, c); }
-Value TileBuilder::subf(Value a, Value c) { return create<arith::SubFOp>(a, c); }
-Value TileBuilder::mulf(Value a, Value c) { return create<arith::MulFOp>(a, c); }
+Value TileBuilder::addf(Value a, Value c) {
+  return create<arith::AddFOp>(a, c);
+}
+Value TileBuilder::subf(Value a, Value c) {
+  return create<arith::SubFOp>(a, c);
+}
+Value TileBuilder::mulf(Value a, Value c) {
+  return create<arith::MulFOp>(a, c);
+}
 
 Value TileBuilder::mulf(Value a, double factor) {
   return mulf(a, constant(factor, a));
@@ -218,7 +226,7 @@ Value TileBuilder::sigmoid(Value x) {
 Value TileBuilder::softplus(Value x) {
   Value e = exp2(mulf(x, log2e));
   Value soft = mulf(log2(addf(e, constant(1.0, x))), ln2);
-  Value large = create<arith::CmpFOp>(arith::CmpFPredicate::OGT, x,
-                                      constant(20.0, x));
+  Value large =
+      create<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, constant(20.0, x));
   return create<arith::SelectOp>(large, x, soft);
 }

@@ -44,7 +44,8 @@ public:
   mlir::Value advance(mlir::Value pointer, mlir::Value bytes);
   mlir::Value advance(mlir::Value pointer, int64_t bytes);
   mlir::Value view(mlir::Value pointer,
-                   llvm::ArrayRef<mlir::OpFoldResult> strides, mlir::Value bytes);
+                   llvm::ArrayRef<mlir::OpFoldResult> strides,
+                   mlir::Value bytes);
   /// A tile read at constant or uniform offsets, elements as in memory.
   mlir::Value load(mlir::Value view, llvm::ArrayRef<mlir::Value> offsets,
                    llvm::ArrayRef<int64_t> shape, tile::LayoutAttr layout = {},

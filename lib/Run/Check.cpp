@@ -35,8 +35,8 @@ public:
     // Inner dimensions that are whole and dense belong to one run.
     runDims = view.shape.size();
     runElements = 1;
-    while (runDims > 0 && view.strides[runDims - 1] ==
-                              static_cast<int64_t>(runElements)) {
+    while (runDims > 0 &&
+           view.strides[runDims - 1] == static_cast<int64_t>(runElements)) {
       runElements *= region.extents[runDims - 1];
       --runDims;
       if (region.extents[runDims] != view.shape[runDims]) {
@@ -154,9 +154,10 @@ static llvm::Error checkUntouched(sim::Memory &memory, const Operand &operand,
         before.clear();
         uint64_t position = offset;
         uint64_t end = offset + page.size();
-        auto next = llvm::upper_bound(
-            covered, offset,
-            [](uint64_t value, const Interval &run) { return value < run.end; });
+        auto next = llvm::upper_bound(covered, offset,
+                                      [](uint64_t value, const Interval &run) {
+                                        return value < run.end;
+                                      });
         for (; next != covered.end() && next->begin < end; ++next) {
           if (next->begin > position) {
             compare(position, next->begin, offset, page);

@@ -1,6 +1,8 @@
 //===- Format.cpp - results for people and machines -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "FindingJson.h"
+
 #include "tenon/Run/Run.h"
 
 #include <fmt/format.h>
@@ -28,15 +30,14 @@ std::string run::formatResult(const RunResult &result) {
   std::string text;
   auto out = std::back_inserter(text);
   for (const LaunchStats &launch : result.launches) {
-    fmt::format_to(out,
-                   "launch {}: {} x {} x {} workgroups of {}, {} wave "
-                   "instructions in {:.2f} s ({:.1f} million/s)\n",
-                   launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2],
-                   launch.workgroupSize[0], launch.waveInstructions,
-                   launch.seconds,
-                   launch.seconds > 0.0
-                       ? launch.waveInstructions / launch.seconds / 1e6
-                       : 0.0);
+    fmt::format_to(
+        out,
+        "launch {}: {} x {} x {} workgroups of {}, {} wave "
+        "instructions in {:.2f} s ({:.1f} million/s)\n",
+        launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2],
+        launch.workgroupSize[0], launch.waveInstructions, launch.seconds,
+        launch.seconds > 0.0 ? launch.waveInstructions / launch.seconds / 1e6
+                             : 0.0);
   }
   if (result.launches.empty()) {
     text += "nothing to launch\n";
@@ -67,21 +68,24 @@ std::string run::statsToJson(const RunResult &result) {
     for (unsigned index = 0; index < sim::instructionClassCount; ++index) {
       instructions[className(index)] = launch.instructions[index];
     }
-    nlohmann::ordered_json entry = {{"kernel", launch.kernel},
-                                    {"grid", launch.grid},
-                                    {"workgroup_size", launch.workgroupSize},
-                                    {"wave_instructions", launch.waveInstructions},
-                                    {"instructions", instructions}};
+    nlohmann::ordered_json entry = {
+        {"kernel", launch.kernel},
+        {"grid", launch.grid},
+        {"workgroup_size", launch.workgroupSize},
+        {"wave_instructions", launch.waveInstructions},
+        {"instructions", instructions}};
     // A launch of nothing but padding has no such ratio.
     entry["instructions_per_row_head"] =
-        result.workUnits == 0 ? nlohmann::ordered_json()
-                              : nlohmann::ordered_json(
-                                    static_cast<double>(launch.waveInstructions) /
-                                    result.workUnits);
+        result.workUnits == 0
+            ? nlohmann::ordered_json()
+            : nlohmann::ordered_json(
+                  static_cast<double>(launch.waveInstructions) /
+                  result.workUnits);
     entry["floor"] = result.floorPerUnit;
     launches.push_back(std::move(entry));
   }
   nlohmann::ordered_json root;
   root["launches"] = launches;
+  root["findings"] = findingsToJson(result.findings);
   return root.dump(2) + "\n";
 }

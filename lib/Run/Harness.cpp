@@ -17,8 +17,7 @@ Harness::~Harness() = default;
 
 std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
   std::unique_ptr<Harness> harness;
-  module.walk([&](spec::KdaDecodeOp op) {
-    harness = createKdaDecodeHarness(op);
-  });
+  module.walk(
+      [&](spec::KdaDecodeOp op) { harness = createKdaDecodeHarness(op); });
   return harness;
 }

@@ -22,8 +22,9 @@ public:
     return reference.rows() * reference.heads();
   }
 
-  void piece(uint64_t index, llvm::function_ref<void(reference::Region &&)> emit)
-      const override {
+  void
+  piece(uint64_t index,
+        llvm::function_ref<void(reference::Region &&)> emit) const override {
     reference.rowHead(index / reference.heads(), index % reference.heads(),
                       emit);
   }
@@ -98,8 +99,8 @@ KdaDecodeHarness::generateIntegers(llvm::StringRef operand, const Dims &dims,
   uint64_t key = reference::randomKey(seed, operand);
   int64_t requests = dims.at("N");
   if (operand == "slot") {
-    auto slots = reference::generateDistinct(key, requests, firstSlot(),
-                                             dims.at("S"));
+    auto slots =
+        reference::generateDistinct(key, requests, firstSlot(), dims.at("S"));
     if (!slots) {
       llvm::consumeError(slots.takeError());
       return llvm::make_error<InputError>(
@@ -111,8 +112,8 @@ KdaDecodeHarness::generateIntegers(llvm::StringRef operand, const Dims &dims,
     return std::optional(std::move(*slots));
   }
   if (operand == "conv_start") {
-    return std::optional(reference::generateIntegers(key, requests, 0,
-                                                     dims.at("L") - 3 + 1));
+    return std::optional(
+        reference::generateIntegers(key, requests, 0, dims.at("L") - 3 + 1));
   }
   return std::optional<std::vector<int32_t>>();
 }
@@ -138,8 +139,7 @@ llvm::Expected<std::unique_ptr<Expectation>>
 KdaDecodeHarness::expect(const Views &operands) const {
   auto reference = KdaDecode::create(params, operands);
   if (!reference) {
-    return llvm::make_error<InputError>(
-        llvm::toString(reference.takeError()));
+    return llvm::make_error<InputError>(llvm::toString(reference.takeError()));
   }
   return std::make_unique<KdaExpectation>(std::move(*reference));
 }

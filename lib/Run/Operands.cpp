@@ -35,7 +35,8 @@ public:
       : elementBytes(reference::bitWidth(type) / 8), rowElements(rowElements),
         rowStride(rowStride), dense(std::move(dense)),
         gap(reference::hasNaN(type)
-                ? reference::encode(type, std::numeric_limits<double>::quiet_NaN())
+                ? reference::encode(type,
+                                    std::numeric_limits<double>::quiet_NaN())
                 : 0) {}
 
   void read(uint64_t offset,
@@ -122,9 +123,10 @@ template <typename Table>
 static llvm::Error checkNames(const Table &table, StringRef what,
                               const runtime::Plan &plan) {
   for (const auto &[key, value] : table) {
-    bool known = llvm::any_of(plan.operands, [&, &name = key](const auto &operand) {
-      return operand.name == name;
-    });
+    bool known =
+        llvm::any_of(plan.operands, [&, &name = key](const auto &operand) {
+          return operand.name == name;
+        });
     if (!known) {
       std::string names = llvm::join(
           llvm::map_range(plan.operands,
@@ -149,8 +151,10 @@ static llvm::Error checkDims(const RunOptions &options,
       }
     }
     if (!llvm::is_contained(known, symbol)) {
-      return inputError("--dim " + symbol + ": the op has no such size; there "
-                        "are: " + llvm::join(known, ", "));
+      return inputError("--dim " + symbol +
+                        ": the op has no such size; there "
+                        "are: " +
+                        llvm::join(known, ", "));
     }
     if (size < 0) {
       return inputError("--dim " + symbol + ": expected 0 or more, found " +
@@ -199,9 +203,9 @@ readFiles(const RunOptions &options) {
 }
 
 /// View and stride of an operand that has no contents yet.
-static llvm::Expected<Operand>
-describe(const runtime::PlanOperand &description, const RunOptions &options,
-         const Dims &dims) {
+static llvm::Expected<Operand> describe(const runtime::PlanOperand &description,
+                                        const RunOptions &options,
+                                        const Dims &dims) {
   Operand operand;
   operand.name = description.name;
   operand.access = description.access;
@@ -250,7 +254,8 @@ static uint64_t rowElements(const Operand &operand) {
 static uint64_t rowStride(const Operand &operand) {
   return operand.view.shape.empty()
              ? 1
-             : std::max<uint64_t>(operand.view.strides[0], rowElements(operand));
+             : std::max<uint64_t>(operand.view.strides[0],
+                                  rowElements(operand));
 }
 
 /// Gives \p operand the contents of a file.
@@ -264,9 +269,9 @@ static llvm::Error fillFromFile(Operand &operand, const NpyArray &array) {
   if (!codes) {
     return codes.takeError();
   }
-  operand.source = std::make_unique<RowsSource>(
-      operand.view.type, rowElements(operand), rowStride(operand),
-      std::move(*codes));
+  operand.source =
+      std::make_unique<RowsSource>(operand.view.type, rowElements(operand),
+                                   rowStride(operand), std::move(*codes));
   return llvm::Error::success();
 }
 
@@ -283,8 +288,7 @@ static llvm::Error generate(Operand &operand, const Harness &harness,
   }
   bool integer = reference::isInteger(operand.view.type);
   if (integer && fill == reference::Fill::NaN) {
-    return inputError("--fill " + operand.name +
-                      "=nan: an operand of type " +
+    return inputError("--fill " + operand.name + "=nan: an operand of type " +
                       reference::name(operand.view.type) + " has no NaN");
   }
   if (integer && fill == reference::Fill::Random) {
@@ -298,9 +302,9 @@ static llvm::Error generate(Operand &operand, const Harness &harness,
     }
     std::vector<uint8_t> codes((*values)->size() * 4);
     std::memcpy(codes.data(), (*values)->data(), codes.size());
-    operand.source = std::make_unique<RowsSource>(
-        operand.view.type, rowElements(operand), rowStride(operand),
-        std::move(codes));
+    operand.source =
+        std::make_unique<RowsSource>(operand.view.type, rowElements(operand),
+                                     rowStride(operand), std::move(codes));
     return llvm::Error::success();
   }
   reference::GeneratedSource::Options generated;
@@ -313,8 +317,8 @@ static llvm::Error generate(Operand &operand, const Harness &harness,
   if (fill == reference::Fill::Random) {
     generated.liveRows = harness.liveRows(operand.name, integers);
   }
-  auto source = reference::GeneratedSource::create(operand.name,
-                                                   std::move(generated));
+  auto source =
+      reference::GeneratedSource::create(operand.name, std::move(generated));
   if (!source) {
     return inputError(operand.name + ": " + llvm::toString(source.takeError()));
   }
@@ -405,10 +409,11 @@ llvm::Error Operands::allocate(sim::Memory &memory) {
   for (Operand &operand : operands) {
     sim::AllocOptions allocation;
     allocation.name = operand.name;
-    allocation.fill = [source = operand.source.get()](
-                          uint64_t offset, llvm::MutableArrayRef<uint8_t> page) {
-      source->read(offset, page);
-    };
+    allocation.fill =
+        [source = operand.source.get()](uint64_t offset,
+                                        llvm::MutableArrayRef<uint8_t> page) {
+          source->read(offset, page);
+        };
     auto address = memory.allocate(operand.view.spanBytes(), allocation);
     if (!address) {
       return inputError(operand.name + ": " +
@@ -463,7 +468,8 @@ static llvm::Expected<std::vector<uint8_t>> readDense(sim::Memory &memory,
     llvm::MutableArrayRef<uint8_t> target(dense.data() + row * rowBytes,
                                           rowBytes);
     if (llvm::Error error = memory.read(
-            operand.address + row * rowStride(operand) * elementBytes, target)) {
+            operand.address + row * rowStride(operand) * elementBytes,
+            target)) {
       return std::move(error);
     }
   }

@@ -26,10 +26,10 @@ static llvm::Expected<runtime::ConcretePlan>
 evaluatePlan(const runtime::Plan &plan, Operands &operands) {
   std::vector<runtime::OperandArgument> arguments;
   for (const Operand &operand : operands.all()) {
-    arguments.push_back({operand.address,
-                         {operand.view.shape.data(), operand.view.shape.size()},
-                         {operand.view.strides.data(),
-                          operand.view.strides.size()}});
+    arguments.push_back(
+        {operand.address,
+         {operand.view.shape.data(), operand.view.shape.size()},
+         {operand.view.strides.data(), operand.view.strides.size()}});
   }
   auto concrete = runtime::evaluate(plan, arguments);
   if (!concrete) {
@@ -59,7 +59,8 @@ allocateWorkspaces(const runtime::Plan &plan,
 static llvm::Expected<LaunchStats>
 launch(sim::Device &device, const sim::CodeObject &object,
        const runtime::Launch &description,
-       const runtime::ConcreteLaunch &concrete, unsigned threads) {
+       const runtime::ConcreteLaunch &concrete, const RunOptions &options,
+       std::vector<sim::Finding> &findings) {
   const sim::Kernel *kernel = object.findKernel(description.kernel);
   if (!kernel) {
     return llvm::createStringError("the code object has no kernel '" +
@@ -70,7 +71,10 @@ launch(sim::Device &device, const sim::CodeObject &object,
   config.block = description.workgroupSize;
   config.dynamicLds = concrete.dynamicLds;
   config.kernarg = concrete.kernarg;
-  config.numThreads = threads;
+  config.numThreads = options.threads;
+  config.checks = options.checks;
+  config.perturb = options.perturb;
+  config.workgroupOrder = options.workgroupOrder;
   auto start = std::chrono::steady_clock::now();
   auto result = device.launch(*kernel, config);
   if (!result) {
@@ -85,6 +89,7 @@ launch(sim::Device &device, const sim::CodeObject &object,
   stats.waveInstructions = result->waveInstructions;
   stats.instructions = result->counts;
   stats.seconds = elapsed.count();
+  llvm::append_range(findings, result->findings);
   return stats;
 }
 
@@ -127,9 +132,8 @@ run::runOnSimulator(const runtime::Plan &plan,
   result.unitName = harness.unitName();
   for (runtime::ConcreteLaunch &concreteLaunch : concrete->launches) {
     concreteLaunch.bindWorkspaces(*workspaces);
-    auto stats =
-        launch(device, **object, plan.launches[concreteLaunch.launch],
-               concreteLaunch, options.threads);
+    auto stats = launch(device, **object, plan.launches[concreteLaunch.launch],
+                        concreteLaunch, options, result.findings);
     if (!stats) {
       return stats.takeError();
     }
@@ -139,8 +143,8 @@ run::runOnSimulator(const runtime::Plan &plan,
     return std::move(error);
   }
   if (options.check) {
-    unsigned threads = options.threads ? options.threads
-                                       : std::thread::hardware_concurrency();
+    unsigned threads =
+        options.threads ? options.threads : std::thread::hardware_concurrency();
     auto checks = checkOperands(device.memory(), *operands, **expectation,
                                 harness, std::max(threads, 1U));
     if (!checks) {

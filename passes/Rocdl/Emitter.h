@@ -142,8 +142,8 @@ private:
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
 
   // LaneExchange.cpp
-  /// Lane bits that matter to an exchange: `uniform`, along which all lanes hold
-  /// the same, and `pending`, which the reduction combines later.
+  /// Lane bits that matter to an exchange: `uniform`, along which all lanes
+  /// hold the same, and `pending`, which the reduction combines later.
   struct LaneState {
     uint64_t uniform = 0;
     uint64_t pending = 0;
@@ -158,8 +158,8 @@ private:
   mlir::Value scatterStep(tile::ReduceKind kind, mlir::Value x, mlir::Value y,
                           unsigned laneBit, LaneState state);
   /// The values of \p x in the lanes where \p laneBit is 0, and where it is 1.
-  std::pair<mlir::Value, mlir::Value> gatherStep(mlir::Value x, unsigned laneBit,
-                                                 LaneState state);
+  std::pair<mlir::Value, mlir::Value>
+  gatherStep(mlir::Value x, unsigned laneBit, LaneState state);
   /// Every register of `target` from a tile that is a scatter of it.
   Parts gather(const Parts &source, const layout::Layout &target,
                llvm::ArrayRef<layout::RegisterToLane> moves);

@@ -40,8 +40,8 @@ void Emitter::flushGuarded() {
       copies = LLVM::AndOp::create(b, loc, threadId(),
                                    i32(mask.lanes | mask.waves << 6));
     }
-    Value owner = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, copies,
-                                       i32(0));
+    Value owner =
+        LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, copies, i32(0));
     Block *before = b.getInsertionBlock();
     Block *after = before->splitBlock(b.getInsertionPoint());
     Block *body = b.createBlock(after);
@@ -54,7 +54,8 @@ void Emitter::flushGuarded() {
       }
     }
     LLVM::BrOp::create(b, loc, after);
-    llvm::erase_if(stores, [&](const auto &entry) { return entry.first == mask; });
+    llvm::erase_if(stores,
+                   [&](const auto &entry) { return entry.first == mask; });
     b.setInsertionPointToStart(after);
   }
 }
@@ -78,9 +79,9 @@ static bool canSink(Operation *op) {
     return false;
   }
   return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<arith::ConstantOp, tile::SplatOp, tile::BroadcastOp, tile::ExtractOp,
-             tile::StackOp, tile::ConvertLayoutOp, tile::ReduceOp, tile::DotOp,
-             tile::LdsLoadOp>(op);
+         isa<arith::ConstantOp, tile::SplatOp, tile::BroadcastOp,
+             tile::ExtractOp, tile::StackOp, tile::ConvertLayoutOp,
+             tile::ReduceOp, tile::DotOp, tile::LdsLoadOp>(op);
 }
 
 void Emitter::planSinking() {

@@ -49,11 +49,11 @@ std::pair<Value, Value> Emitter::permlaneSwap(Value x, Value y,
   Value second = LLVM::BitcastOp::create(b, loc, i32Type, y);
   Value pair;
   if (laneBit == 4) {
-    pair = ROCDL::Permlane16SwapOp::create(b, loc, pairType, first, second, false,
-                                           false);
+    pair = ROCDL::Permlane16SwapOp::create(b, loc, pairType, first, second,
+                                           false, false);
   } else {
-    pair = ROCDL::Permlane32SwapOp::create(b, loc, pairType, first, second, false,
-                                           false);
+    pair = ROCDL::Permlane32SwapOp::create(b, loc, pairType, first, second,
+                                           false, false);
   }
   auto half = [&](int64_t index) -> Value {
     Value bits = LLVM::ExtractValueOp::create(b, loc, pair, index);

@@ -78,8 +78,8 @@ FailureOr<Value> Emitter::threadCoordinate(const layout::Layout &layout,
       field = LLVM::LShrOp::create(b, loc, field, i32(run.from));
     }
     if (run.from + run.count < threadBits) {
-      field =
-          LLVM::AndOp::create(b, loc, field, i32((int64_t(1) << run.count) - 1));
+      field = LLVM::AndOp::create(b, loc, field,
+                                  i32((int64_t(1) << run.count) - 1));
     }
     if (run.to != 0) {
       field = LLVM::ShlOp::create(b, loc, field, i32(run.to));

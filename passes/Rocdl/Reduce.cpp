@@ -129,8 +129,8 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
              << move.laneBit << ", which it does not combine";
     }
   }
-  // From the highest lane bit down, scattered or not, so that the order does not
-  // depend on how many results a lane has.
+  // From the highest lane bit down, scattered or not, so that the order does
+  // not depend on how many results a lane has.
   for (unsigned bit : llvm::reverse(laneBits)) {
     state.pending &= ~(uint64_t(1) << bit);
     const auto *move = llvm::find_if(*moves, [&](const auto &candidate) {

@@ -5,10 +5,12 @@
 #define TENON_TOOLS_TENON_COMMANDS_H
 
 #include "tenon/Driver/Compile.h"
+#include "tenon/Sim/Check.h"
 
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +31,7 @@ using Action = std::function<int()>;
 void addCompile(CLI::App &app, Action &action);
 void addRun(CLI::App &app, Action &action);
 void addOps(CLI::App &app, Action &action);
+void addSim(CLI::App &app, Action &action);
 
 /// Splits `NAME=VALUE`; throws CLI::ValidationError for text without either.
 std::pair<std::string, std::string> splitAssignment(const std::string &option,
@@ -36,6 +39,13 @@ std::pair<std::string, std::string> splitAssignment(const std::string &option,
 
 /// Prints "tenon: error: ..." to standard error.
 void printError(const std::string &message);
+
+/// Prints what the simulator found to standard error.
+void printFindings(llvm::ArrayRef<sim::Finding> findings);
+
+/// Adds --checks, --perturb and --wg-order.
+void addCheckOptions(CLI::App &command, std::string &checks, uint64_t &perturb,
+                     std::optional<uint64_t> &workgroupOrder);
 
 /// Writes a file, or standard output when \p path is empty or "-". Returns
 /// false after printing an error.

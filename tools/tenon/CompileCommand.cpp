@@ -19,7 +19,8 @@ struct CompileArguments {
 };
 } // namespace
 
-static int compileText(const CompileArguments &arguments, mlir::ModuleOp module) {
+static int compileText(const CompileArguments &arguments,
+                       mlir::ModuleOp module) {
   driver::CompileOptions options = arguments.spec.compileOptions();
   mlir::FailureOr<std::string> text =
       arguments.emit == "tile" ? driver::compileToTile(module, options)
@@ -50,8 +51,7 @@ static int compileCommand(CompileArguments &arguments) {
     }
     return compileText(arguments, *module);
   }
-  auto compiled =
-      driver::compile(*module, arguments.spec.compileOptions());
+  auto compiled = driver::compile(*module, arguments.spec.compileOptions());
   if (failed(compiled)) {
     return CannotCompileOrExecute;
   }
@@ -68,8 +68,8 @@ static int compileCommand(CompileArguments &arguments) {
     auto target = target::TargetInfo::get(arguments.spec.compileOptions().chip);
     llvm::raw_ostream &stream =
         arguments.output == "-" ? llvm::errs() : llvm::outs();
-    stream << codegen::formatReports(compiled->reports, llvm::cantFail(
-                                                            std::move(target)))
+    stream << codegen::formatReports(compiled->reports,
+                                     llvm::cantFail(std::move(target)))
            << "  schedule        " << compiled->schedule << "\n";
     stream.flush();
   }
@@ -88,10 +88,11 @@ void cli::addCompile(CLI::App &app, Action &action) {
                  "program");
   arguments->spec.add(*command);
   command
-      ->add_option("--emit", arguments->emit,
-                   "What to write: spec (the input, for a file to start from), "
-                   "tile (after tenon-lower-to-tile), isa (assembly), object (a "
-                   "linked code object)")
+      ->add_option(
+          "--emit", arguments->emit,
+          "What to write: spec (the input, for a file to start from), "
+          "tile (after tenon-lower-to-tile), isa (assembly), object (a "
+          "linked code object)")
       ->check(CLI::IsMember({"spec", "tile", "isa", "object"}))
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output,

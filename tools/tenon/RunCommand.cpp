@@ -19,6 +19,9 @@ struct RunArguments {
   bool check = false;
   std::string statsJson;
   unsigned threads = 0;
+  std::string checks = "all";
+  uint64_t perturb = 0;
+  std::optional<uint64_t> workgroupOrder;
 };
 } // namespace
 
@@ -41,9 +44,8 @@ parseNumbers(const std::string &option, const std::vector<std::string> &texts) {
   for (const auto &[name, value] : parsePairs(option, texts)) {
     int64_t number = 0;
     if (llvm::StringRef(value).getAsInteger(10, number)) {
-      throw CLI::ValidationError(option, name +
-                                             ": expected an integer, found '" +
-                                             value + "'");
+      throw CLI::ValidationError(
+          option, name + ": expected an integer, found '" + value + "'");
     }
     numbers[name] = number;
   }
@@ -79,6 +81,13 @@ static int runCommand(RunArguments &arguments) {
   options.seed = arguments.seed;
   options.check = arguments.check;
   options.threads = arguments.threads;
+  options.perturb = arguments.perturb;
+  options.workgroupOrder = arguments.workgroupOrder;
+  auto checks = sim::CheckSet::parse(arguments.checks);
+  if (!checks) {
+    throw CLI::ValidationError("--checks", llvm::toString(checks.takeError()));
+  }
+  options.checks = *checks;
 
   driver::Session session;
   auto loaded = arguments.spec.load(session);
@@ -91,8 +100,7 @@ static int runCommand(RunArguments &arguments) {
     printError("the spec holds no op that can be run");
     return BadInput;
   }
-  auto compiled =
-      driver::compile(*module, arguments.spec.compileOptions());
+  auto compiled = driver::compile(*module, arguments.spec.compileOptions());
   if (failed(compiled)) {
     return CannotCompileOrExecute;
   }
@@ -100,13 +108,18 @@ static int runCommand(RunArguments &arguments) {
                                     *harness, options);
   if (!result) {
     int code = CannotCompileOrExecute;
-    llvm::handleAllErrors(result.takeError(),
-                          [&](const llvm::ErrorInfoBase &error) {
-                            if (error.isA<run::InputError>()) {
-                              code = BadInput;
-                            }
-                            printError(error.message());
-                          });
+    llvm::handleAllErrors(
+        result.takeError(), [&](const llvm::ErrorInfoBase &error) {
+          if (error.isA<run::InputError>()) {
+            code = BadInput;
+          }
+          if (error.isA<sim::LaunchFailure>()) {
+            auto &failure = static_cast<const sim::LaunchFailure &>(error);
+            printFindings(failure.findings());
+            code = failure.check() ? CheckFailed : code;
+          }
+          printError(error.message());
+        });
     return code;
   }
   llvm::outs() << run::formatResult(*result);
@@ -115,8 +128,12 @@ static int runCommand(RunArguments &arguments) {
       !writeFile(arguments.statsJson, run::statsToJson(*result))) {
     return BadInput;
   }
+  printFindings(result->findings);
   if (!result->passed()) {
     printError("the result differs from the reference");
+    return CheckFailed;
+  }
+  if (!result->findings.empty()) {
     return CheckFailed;
   }
   return Success;
@@ -151,10 +168,13 @@ void cli::addRun(CLI::App &app, Action &action) {
       ->capture_default_str();
   command->add_flag("--check", arguments->check,
                     "Compare with the double-precision reference");
+  addCheckOptions(*command, arguments->checks, arguments->perturb,
+                  arguments->workgroupOrder);
   command->add_option("--stats-json", arguments->statsJson,
                       "Write instruction counts to a file as JSON");
-  command->add_option("--threads", arguments->threads,
-                      "Host threads (0: all cores)")
+  command
+      ->add_option("--threads", arguments->threads,
+                   "Host threads (0: all cores)")
       ->capture_default_str();
   command->callback([arguments, &action] {
     action = [arguments] { return runCommand(*arguments); };

@@ -21,8 +21,9 @@ cli::splitAssignment(const std::string &option, const std::string &text) {
 }
 
 void SpecArguments::add(CLI::App &command) {
-  command.add_option("spec", path,
-                     "Spec: a .mlir file with one tenon op ('-': standard input)");
+  command.add_option(
+      "spec", path,
+      "Spec: a .mlir file with one tenon op ('-': standard input)");
   command.add_option("--op", op,
                      "Instead of a file: the op to write a spec for "
                      "(`tenon ops` lists them)");
@@ -54,9 +55,8 @@ SpecArguments::load(driver::Session &session) {
     return BadInput;
   };
   if (path.empty() == op.empty()) {
-    return badInput(path.empty()
-                        ? "no spec: give a .mlir file, or --op NAME"
-                        : "give either a spec file or --op, not both");
+    return badInput(path.empty() ? "no spec: give a .mlir file, or --op NAME"
+                                 : "give either a spec file or --op, not both");
   }
   if (op.empty() && !settings.empty()) {
     return badInput("--set goes with --op; a spec file says it all");

@@ -1,4 +1,5 @@
-//===- tenon.cpp - compile, run, ops ----------------------------*- C++ -*-===//
+//===- tenon.cpp - compile, run, sim, ops ----------------------------*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Commands.h"
@@ -10,6 +11,28 @@ using namespace tenon::cli;
 
 void cli::printError(const std::string &message) {
   llvm::errs() << "tenon: error: " << message << "\n";
+}
+
+void cli::printFindings(llvm::ArrayRef<sim::Finding> findings) {
+  for (const sim::Finding &finding : findings) {
+    llvm::errs() << sim::formatFinding(finding);
+  }
+}
+
+void cli::addCheckOptions(CLI::App &command, std::string &checks,
+                          uint64_t &perturb,
+                          std::optional<uint64_t> &workgroupOrder) {
+  command
+      .add_option(
+          "--checks", checks,
+          "all, none, or a list of lds-race, global-race, wait, hazard, "
+          "uninit, bounds, align, barrier, budget")
+      ->capture_default_str();
+  command.add_option("--perturb", perturb,
+                     "Seed: move transcendental results by a unit in the last "
+                     "place and reorder the sums of matrix products (0: not)");
+  command.add_option("--wg-order", workgroupOrder,
+                     "Seed: start workgroups in another order");
 }
 
 bool cli::writeFile(const std::string &path, llvm::StringRef bytes) {
@@ -29,24 +52,26 @@ bool cli::writeFile(const std::string &path, llvm::StringRef bytes) {
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Tenon compiles the kernels of hybrid linear-attention MoE models "
-               "for AMD gfx950\nand runs their machine code in a simulator.",
-               "tenon");
+  CLI::App app(
+      "Tenon compiles the kernels of hybrid linear-attention MoE models "
+      "for AMD gfx950\nand runs their machine code in a simulator.",
+      "tenon");
   app.set_version_flag("--version",
                        "tenon " TENON_VERSION " (LLVM " TENON_LLVM_VERSION ")");
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 the "
-             "spec does not\ncompile or the machine code cannot be executed.");
+  app.footer(
+      "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 the "
+      "spec does not\ncompile or the machine code cannot be executed.");
   Action action;
   addCompile(app, action);
   addOps(app, action);
   addRun(app, action);
+  addSim(app, action);
   try {
     app.parse(argc, argv);
     return action();
   } catch (const CLI::ParseError &error) {
-    int code = app.exit(error, std::cout,
-                        std::cerr);
+    int code = app.exit(error, std::cout, std::cerr);
     return code == 0 ? Success : BadInput;
   }
 }

@@ -45,7 +45,8 @@ private:
 };
 
 /// Links one relocatable object into a code object, with LLD in this process.
-llvm::Expected<std::vector<uint8_t>> linkCodeObject(llvm::ArrayRef<char> object);
+llvm::Expected<std::vector<uint8_t>>
+linkCodeObject(llvm::ArrayRef<char> object);
 
 } // namespace tenon::codegen
 

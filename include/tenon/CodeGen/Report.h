@@ -21,14 +21,14 @@ struct KernelReport {
   unsigned vgprs = 0; ///< architectural, per lane
   unsigned agprs = 0; ///< accumulation, per lane
   unsigned sgprs = 0;
-  uint64_t ldsBytes = 0; ///< as requested, before rounding to granules
+  uint64_t ldsBytes = 0;     ///< as requested, before rounding to granules
   uint64_t scratchBytes = 0; ///< per work-item
-  unsigned spills = 0; ///< registers that were spilled, of both kinds
+  unsigned spills = 0;       ///< registers that were spilled, of both kinds
   unsigned workgroupSize = 0;
   uint64_t codeBytes = 0;
-  unsigned wavesPerSimd = 0;   ///< as far as registers go
+  unsigned wavesPerSimd = 0;    ///< as far as registers go
   unsigned workgroupsPerCu = 0; ///< under registers, LDS and wave slots
-  uint64_t ldsAllocated = 0;   ///< after rounding
+  uint64_t ldsAllocated = 0;    ///< after rounding
   sim::InstructionCounts instructions = {}; ///< static, by class
 };
 

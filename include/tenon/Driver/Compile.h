@@ -58,16 +58,13 @@ struct Compiled {
   std::string schedule;
 };
 
-
-
-
 /// Sets the target of \p module, or checks that a target it already names is
 /// \p chip. The error for an unknown chip lists the known ones.
 llvm::Expected<target::TargetInfo> setTarget(mlir::ModuleOp module,
                                              llvm::StringRef chip);
 
-/// The module after tenon-lower-to-tile, as text; changes \p module. Fails after
-/// a diagnostic.
+/// The module after tenon-lower-to-tile, as text; changes \p module. Fails
+/// after a diagnostic.
 mlir::FailureOr<std::string> compileToTile(mlir::ModuleOp module,
                                            const CompileOptions &options);
 

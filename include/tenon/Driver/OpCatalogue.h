@@ -25,7 +25,7 @@ struct OpParameter {
 
 /// An op of the tenon dialect that specs can be written for.
 struct OpEntry {
-  llvm::StringRef name;    ///< without the dialect's prefix
+  llvm::StringRef name; ///< without the dialect's prefix
   llvm::StringRef summary;
   llvm::ArrayRef<OpParameter> parameters;
 };

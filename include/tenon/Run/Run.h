@@ -8,6 +8,7 @@
 #include "tenon/Reference/Generate.h"
 #include "tenon/Run/Harness.h"
 #include "tenon/Runtime/Plan.h"
+#include "tenon/Sim/Check.h"
 #include "tenon/Sim/InstructionClass.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -38,14 +39,17 @@ private:
 
 /// What to run on which data. Names are those of the op's contract.
 struct RunOptions {
-  std::map<std::string, int64_t> dims;    ///< sizes by symbol: N, S, L
+  std::map<std::string, int64_t> dims;        ///< sizes by symbol: N, S, L
   std::map<std::string, std::string> inputs;  ///< .npy files by operand
   std::map<std::string, std::string> outputs; ///< .npy files by operand
-  std::map<std::string, int64_t> strides; ///< outermost, in elements
+  std::map<std::string, int64_t> strides;     ///< outermost, in elements
   std::map<std::string, reference::Fill> fills;
   uint64_t seed = 0;
   bool check = false;
-  unsigned threads = 0; ///< 0: all cores
+  unsigned threads = 0;                        ///< 0: all cores
+  sim::CheckSet checks = sim::CheckSet::all(); ///< of the simulator
+  uint64_t perturb = 0;                        ///< sim::LaunchConfig::perturb
+  std::optional<uint64_t> workgroupOrder;
 };
 
 /// What one launch did.
@@ -72,7 +76,8 @@ struct OperandCheck {
 
 struct RunResult {
   std::vector<LaunchStats> launches;
-  std::vector<OperandCheck> checks; ///< when asked for
+  std::vector<OperandCheck> checks;   ///< when asked for
+  std::vector<sim::Finding> findings; ///< of all launches
   /// Units of work that were not padding, as the op counts them (rows times
   /// heads), and the least wave instructions that one needs.
   uint64_t workUnits = 0;

@@ -116,6 +116,9 @@ public:
   llvm::ArrayRef<RelativeRelocation> relocations() const { return relocs; }
   uint64_t imageBytes() const { return spanBytes; }
 
+  /// The whole file.
+  llvm::ArrayRef<uint8_t> fileBytes() const { return storage; }
+
   /// ELF address of a data symbol, or an error that names it.
   llvm::Expected<uint64_t> findSymbol(llvm::StringRef name) const;
 

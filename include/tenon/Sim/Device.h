@@ -4,6 +4,7 @@
 #ifndef TENON_SIM_DEVICE_H
 #define TENON_SIM_DEVICE_H
 
+#include "tenon/Sim/Check.h"
 #include "tenon/Sim/CodeObject.h"
 #include "tenon/Sim/InstructionClass.h"
 #include "tenon/Sim/Memory.h"
@@ -17,6 +18,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -33,6 +36,17 @@ struct LaunchConfig {
   unsigned numThreads = 0; ///< host threads; 0: all cores
   /// Wave instructions the launch may execute before it fails.
   uint64_t instructionBudget = uint64_t(1) << 36;
+  /// What is checked; findings come with the result.
+  CheckSet checks = CheckSet::all();
+  /// Fills the statistics of the result; checks do as well.
+  bool statistics = false;
+  /// Counts the executions of every instruction.
+  bool profile = false;
+  /// Starts workgroups in an order drawn from this seed instead of ascending.
+  std::optional<uint64_t> workgroupOrder;
+  /// When not 0, a seed: transcendental results move by up to one unit in the
+  /// last place, and sums of matrix products run in any order.
+  uint64_t perturb = 0;
 
   /// Writes `value` at `offset` of `kernarg`, growing it as needed.
   template <typename T> void setArg(uint64_t offset, const T &value) {
@@ -44,10 +58,32 @@ struct LaunchConfig {
   }
 };
 
+/// What a launch moved.
+struct AccessStatistics {
+  uint64_t loadBytes = 0, storeBytes = 0, atomicBytes = 0; ///< device memory
+  uint64_t loadToLdsBytes = 0, scalarLoadBytes = 0;
+  uint64_t ldsReadBytes = 0, ldsWriteBytes = 0, ldsAtomicBytes = 0;
+  /// Clocks that bank conflicts add to LDS accesses.
+  uint64_t ldsExtraPhases = 0;
+
+  void add(const AccessStatistics &other);
+};
+
+/// One instruction of a profile.
+struct ProfileEntry {
+  uint64_t address = 0; ///< in the ELF file
+  std::string text;
+  std::string location; ///< "file.c:12" when there is a line table
+  uint64_t count = 0;   ///< waves that executed it
+};
+
 /// What a launch executed.
 struct LaunchResult {
   uint64_t waveInstructions = 0;
   InstructionCounts counts = {};
+  AccessStatistics statistics;
+  std::vector<Finding> findings;     ///< in program order, at most 100
+  std::vector<ProfileEntry> profile; ///< when asked for, in program order
 
   uint64_t count(InstructionClass instructionClass) const {
     return counts[unsigned(instructionClass)];
@@ -56,11 +92,12 @@ struct LaunchResult {
 
 /// A device: memory, and launches that run to completion.
 ///
-/// A launch fails with an error that names kernel, workgroup, wave, address
-/// and text of the instruction when it meets an instruction the simulator does
-/// not implement, an access outside every allocation, a register used before
-/// the wait for its load, a barrier that cannot complete, or the end of its
-/// instruction budget. Memory then holds what was written until that point.
+/// A launch fails with a LaunchFailure that names kernel, workgroup, wave,
+/// address and text of the instruction when it meets an instruction the
+/// simulator does not implement, an access outside every allocation, a barrier
+/// that cannot complete, or the end of its instruction budget. Memory then
+/// holds what was written until that point. Faults that let it go on are
+/// findings of its result.
 class Device {
 public:
   Memory &memory() { return deviceMemory; }

@@ -27,6 +27,9 @@ struct AllocOptions {
   /// be called from any simulator thread, for different pages at a time.
   std::function<void(uint64_t offset, llvm::MutableArrayRef<uint8_t> page)>
       fill;
+  /// What is not written is undefined: checked launches find its uses. The
+  /// bytes themselves are a pattern (0xA5) unless there is a `fill`.
+  bool undefined = false;
 };
 
 /// Device memory with 64-bit virtual addresses. Pages come into being on their
@@ -122,6 +125,10 @@ public:
     return window(address, forWrite).at(address, bytes);
   }
 
+  /// One byte for each of the device bytes, which lie in one page: not zero
+  /// when the byte is undefined. Null when all of the allocation is defined.
+  uint8_t *undefinedBytes(uint64_t address, uint64_t bytes);
+
   /// Where an address lies, for messages: the allocation that holds it, or the
   /// nearest ones.
   std::string describe(uint64_t address) const;
@@ -133,6 +140,7 @@ private:
   struct Page {
     alignas(64) uint8_t bytes[pageBytes];
     std::atomic<bool> written;
+    std::unique_ptr<uint8_t[]> undefined; ///< as undefinedBytes gives it
   };
 
   struct Allocation {

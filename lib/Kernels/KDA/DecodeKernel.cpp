@@ -54,8 +54,8 @@ static layout::Layout stateLayout(spec::StateOrder order, unsigned waves) {
       waveBits.push_back(v(row));
     }
   } else {
-    // 4 consecutive v per lane, 16 consecutive per 64 bytes of a row of k; the 8
-    // rows of a lane follow each other, again within reach of the offsets.
+    // 4 consecutive v per lane, 16 consecutive per 64 bytes of a row of k; the
+    // 8 rows of a lane follow each other, again within reach of the offsets.
     registers = {v(1), v(2), k(1), k(2), k(4)};
     lanes = {v(4), v(8), k(8), k(16), k(32), k(64)};
     int64_t column = 16;
@@ -74,10 +74,10 @@ static layout::Layout stateLayout(spec::StateOrder order, unsigned waves) {
 /// share out its results, as far as there are registers to move.
 static layout::Layout sumLayout(spec::StateOrder order, unsigned waves) {
   layout::Layout rows = stateLayout(order, waves).slice({1});
-  // Lane bits that the sum frees. The last one stays, so that a bit with a cheap
-  // butterfly is left; a pair of neighbouring rows stays in one lane.
-  SmallVector<unsigned> lanes =
-      order == spec::StateOrder::VK ? SmallVector<unsigned>{3, 2}
+  // Lane bits that the sum frees. The last one stays, so that a bit with a
+  // cheap butterfly is left; a pair of neighbouring rows stays in one lane.
+  SmallVector<unsigned> lanes = order == spec::StateOrder::VK
+                                    ? SmallVector<unsigned>{3, 2}
                                     : SmallVector<unsigned>{5, 4};
   SmallVector<layout::RegisterToLane> moves;
   unsigned registerBits = rows.bases(layout::HwDim::Register).size();
@@ -143,11 +143,11 @@ private:
   TileBuilder t;
   llvm::StringMap<Value> args;
 
-  Value head;       ///< i32
-  Value request;    ///< i32
-  Value null;       ///< i1, whether the slot is null
-  Value slot;       ///< i32, 0 when null
-  Value convWrite;  ///< view of the columns that are written
+  Value head;      ///< i32
+  Value request;   ///< i32
+  Value null;      ///< i1, whether the slot is null
+  Value slot;      ///< i32, 0 when null
+  Value convWrite; ///< view of the columns that are written
   Part parts[3];
   Value rawGate, dtBias, expALog, rawBeta, outGate, normWeight;
   Value stateView;
@@ -201,15 +201,14 @@ void DecodeKernel::loadPrologue() {
                    : t.mul(args["columns"], t.i32(lastChannel * 2));
   Value convBytes = t.select(null, zero, reach);
   Value slotOffset = t.wideMul(slot, args["conv_state_stride"]);
-  Value headOffset =
-      sd ? t.wideMul(head, t.i32(256))
-         : t.wideMul(head, t.mul(args["columns"], t.i32(256)));
+  Value headOffset = sd ? t.wideMul(head, t.i32(256))
+                        : t.wideMul(head, t.mul(args["columns"], t.i32(256)));
   Value window = t.advance(args["conv_state"], t.add(slotOffset, headOffset));
   convWrite = t.view(window, {channelStride, columnStride}, convBytes);
   Value convRead = convWrite;
   if (args.count("conv_start")) {
-    Value startPointer = t.advance(args["conv_start"],
-                                   t.wideMul(request, t.i32(4)));
+    Value startPointer =
+        t.advance(args["conv_start"], t.wideMul(request, t.i32(4)));
     Value start = t.create<tile::LoadScalarOp>(zero.getType(), startPointer);
     Value columnBytes = t.i32(sd ? 3 * width() * 2 : 2);
     convRead = t.view(t.advance(window, t.wideMul(start, columnBytes)),
@@ -217,8 +216,9 @@ void DecodeKernel::loadPrologue() {
   }
 
   Value qkv = rowView("qkv", 3 * width());
-  Value weights = t.view(args["conv_weight"], {t.builder().getIndexAttr(4), unit},
-                         t.i32(3 * width() * 16));
+  Value weights =
+      t.view(args["conv_weight"], {t.builder().getIndexAttr(4), unit},
+             t.i32(3 * width() * 16));
   for (int64_t part = 0; part < 3; ++part) {
     Value channel = headColumn(128, part * width());
     parts[part].input = t.load(qkv, {channel}, {128});
@@ -247,9 +247,9 @@ void DecodeKernel::loadState() {
   bool vk = op.getStateOrder() == spec::StateOrder::VK;
   OpFoldResult unit = t.builder().getIndexAttr(1);
   OpFoldResult row = t.builder().getIndexAttr(128);
-  Value pointer = t.advance(
-      args["state"], t.add(t.wideMul(slot, args["state_stride"]),
-                           t.wideMul(head, t.i32(65536))));
+  Value pointer =
+      t.advance(args["state"], t.add(t.wideMul(slot, args["state_stride"]),
+                                     t.wideMul(head, t.i32(65536))));
   stateView = t.view(pointer, {vk ? row : unit, vk ? unit : row},
                      t.select(null, t.i32(0), t.i32(65536)));
   auto layout = tile::LayoutAttr::get(op.getContext(),
@@ -344,9 +344,10 @@ void DecodeKernel::writeOut(Value o) {
     Value gate = t.mulf(t.sigmoid(t.extend(outGate)), t.extend(normWeight));
     double eps = op.getNormEps()->convertToDouble();
     Value sum = t.dot(o, o, {0});
-    Value scale = t.rsqrt(t.fma(sum, t.constant(1.0 / 128.0, sum),
-                                t.constant(eps, sum)));
-    result = t.mulf(t.mulf(o, t.splat(scale, o)), t.convertLayout(gate, layout));
+    Value scale =
+        t.rsqrt(t.fma(sum, t.constant(1.0 / 128.0, sum), t.constant(eps, sum)));
+    result =
+        t.mulf(t.mulf(o, t.splat(scale, o)), t.convertLayout(gate, layout));
   }
   // Zero, not NaN, for a null slot, whatever its other operands hold.
   result = t.select(null, t.constant(0.0, result), result);
@@ -416,8 +417,9 @@ LogicalResult kernels::kda::lowerDecode(spec::KdaDecodeOp op,
   }
   for (const spec::OperandContract &contract : contracts) {
     if (contract.freeStride) {
-      argument((contract.name + "_stride").str(),
-               contract.wideStride ? builder.getI64Type() : builder.getI32Type());
+      argument((contract.name + "_stride").str(), contract.wideStride
+                                                      ? builder.getI64Type()
+                                                      : builder.getI32Type());
       Value stride = plan.strideBytes(contract.name);
       contract.wideStride ? plan.scalar64(stride) : plan.scalar32(stride);
     }

@@ -26,9 +26,8 @@ static cost::StreamingWorkgroup estimate(spec::KdaDecodeOp op, unsigned waves) {
   return workgroup;
 }
 
-unsigned
-kernels::kda::decodeWavesPerSimd(spec::KdaDecodeOp op, unsigned waves,
-                                 const target::TargetInfo &target) {
+unsigned kernels::kda::decodeWavesPerSimd(spec::KdaDecodeOp op, unsigned waves,
+                                          const target::TargetInfo &target) {
   return target.wavesPerSimd(estimate(op, waves).vgprs, 0);
 }
 
@@ -37,7 +36,8 @@ kernels::kda::rankDecodeSchedules(spec::KdaDecodeOp op,
                                   const target::TargetInfo &target) {
   SmallVector<std::pair<double, unsigned>> ranked;
   for (unsigned waves : {2u, 4u, 8u}) {
-    ranked.emplace_back(cost::streamingCost(estimate(op, waves), target), waves);
+    ranked.emplace_back(cost::streamingCost(estimate(op, waves), target),
+                        waves);
   }
   llvm::stable_sort(ranked, [](const auto &left, const auto &right) {
     return left.first < right.first;
@@ -46,7 +46,8 @@ kernels::kda::rankDecodeSchedules(spec::KdaDecodeOp op,
   SmallVector<DictionaryAttr> schedules;
   for (auto [time, waves] : ranked) {
     // The back end's default scheduler starts on each part of the state as it
-    // arrives. Its iterative one needs fewer registers, but waits for all of it.
+    // arrives. Its iterative one needs fewer registers, but waits for all of
+    // it.
     NamedAttribute wavesAttr =
         builder.getNamedAttr("waves", builder.getI64IntegerAttr(waves));
     schedules.push_back(builder.getDictionaryAttr(wavesAttr));

@@ -1,0 +1,117 @@
+//===- SimTool.cpp - run a kernel of any code object ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tenon/Run/SimTool.h"
+
+#include "FindingJson.h"
+#include "SimArguments.h"
+
+#include "tenon/Run/Run.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace tenon;
+using namespace tenon::run;
+
+/// The kernel that is meant.
+static llvm::Expected<const sim::Kernel *>
+chooseKernel(const sim::CodeObject &object, const std::string &name) {
+  std::string names;
+  for (const sim::Kernel &kernel : object.kernels()) {
+    names += (names.empty() ? "" : ", ") + kernel.name().str();
+  }
+  if (!name.empty()) {
+    if (const sim::Kernel *kernel = object.findKernel(name)) {
+      return kernel;
+    }
+    return llvm::make_error<InputError>("the object has no kernel '" + name +
+                                        "'; it has: " + names);
+  }
+  if (object.kernels().size() != 1) {
+    return llvm::make_error<InputError>(
+        object.kernels().empty()
+            ? "the object has no kernels"
+            : "the object has several kernels, name one with --kernel: " +
+                  names);
+  }
+  return &object.kernels().front();
+}
+
+llvm::Expected<SimOutcome> run::simulate(llvm::ArrayRef<uint8_t> bytes,
+                                         const SimOptions &options) {
+  auto object = sim::CodeObject::load(bytes);
+  if (!object) {
+    return object.takeError();
+  }
+  auto kernel = chooseKernel(**object, options.kernel);
+  if (!kernel) {
+    return kernel.takeError();
+  }
+  sim::Device device;
+  auto arguments = SimArguments::create((*kernel)->info(), options.arguments,
+                                        device.memory());
+  if (!arguments) {
+    return arguments.takeError();
+  }
+  sim::LaunchConfig config;
+  config.grid = options.grid;
+  config.block = options.block;
+  config.dynamicLds = options.dynamicLds;
+  config.kernarg = arguments->kernarg();
+  config.numThreads = options.threads;
+  config.checks = options.checks;
+  config.statistics = true;
+  config.profile = options.profile;
+  config.workgroupOrder = options.workgroupOrder;
+  config.perturb = options.perturb;
+  SimOutcome outcome;
+  outcome.kernel = (*kernel)->name().str();
+  auto result = device.launch(**kernel, config);
+  if (result) {
+    outcome.launch = std::move(*result);
+  } else {
+    llvm::Error rest = llvm::handleErrors(
+        result.takeError(), [&](const sim::LaunchFailure &failure) {
+          outcome.failure = failure.message();
+          outcome.endedByCheck = failure.check().has_value();
+          outcome.launch.findings = failure.findings();
+        });
+    if (rest) {
+      return llvm::make_error<InputError>(llvm::toString(std::move(rest)));
+    }
+  }
+  if (llvm::Error error = arguments->writeOutputs(device.memory())) {
+    return std::move(error);
+  }
+  return outcome;
+}
+
+std::string run::simStatsToJson(const SimOutcome &outcome,
+                                const SimOptions &options) {
+  const sim::LaunchResult &launch = outcome.launch;
+  nlohmann::ordered_json instructions;
+  for (unsigned index = 0; index < sim::instructionClassCount; ++index) {
+    instructions[sim::instructionClassName(sim::InstructionClass(index))
+                     .str()] = launch.counts[index];
+  }
+  const sim::AccessStatistics &statistics = launch.statistics;
+  nlohmann::ordered_json root = {
+      {"kernel", outcome.kernel},
+      {"grid", options.grid},
+      {"workgroup_size", options.block},
+      {"completed", !outcome.failure.has_value()},
+      {"wave_instructions", launch.waveInstructions},
+      {"instructions", instructions},
+      {"lds_extra_phases", statistics.ldsExtraPhases},
+      {"bytes",
+       {{"load", statistics.loadBytes},
+        {"store", statistics.storeBytes},
+        {"atomic", statistics.atomicBytes},
+        {"load_to_lds", statistics.loadToLdsBytes},
+        {"scalar_load", statistics.scalarLoadBytes},
+        {"lds_read", statistics.ldsReadBytes},
+        {"lds_write", statistics.ldsWriteBytes},
+        {"lds_atomic", statistics.ldsAtomicBytes}}},
+      {"findings", findingsToJson(launch.findings)}};
+  return root.dump(2) + "\n";
+}
