@@ -25,12 +25,12 @@ config.environment["PATH"] = os.pathsep.join(
 # expect-exit CODE COMMAND...: passes when the command ends with this code.
 testing = os.path.join(config.tenon_source, "tools", "testing")
 config.substitutions += [
-    ("expect-exit", f"{config.python} {testing}/expect_exit.py"),
-    ("%{lint}", f"{config.python} {testing}/lint.py"),
-    ("%{python}", config.python),
+    ("expect-exit", f'"{config.python}" "{testing}/expect_exit.py"'),
+    ("%{lint}", f'"{config.python}" "{testing}/lint.py"'),
+    ("%{python}", f'"{config.python}"'),
     ("%{source}", config.tenon_source),
     ("%{build}", config.tenon_build),
-    ("%{specs}", os.path.join(config.tenon_source, "kernels_spec")),
+    ("%{specs}", f'"{config.tenon_source}/kernels_spec"'),
 ]
 
 
