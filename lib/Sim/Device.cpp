@@ -23,6 +23,18 @@ static Error checkHost() {
   return Error::success();
 }
 
+void AccessStatistics::add(const AccessStatistics &other) {
+  loadBytes += other.loadBytes;
+  storeBytes += other.storeBytes;
+  atomicBytes += other.atomicBytes;
+  scalarLoadBytes += other.scalarLoadBytes;
+  loadToLdsBytes += other.loadToLdsBytes;
+  ldsReadBytes += other.ldsReadBytes;
+  ldsWriteBytes += other.ldsWriteBytes;
+  ldsAtomicBytes += other.ldsAtomicBytes;
+  ldsExtraPhases += other.ldsExtraPhases;
+}
+
 Expected<uint64_t> Device::loadAddress(const CodeObject &codeObject) {
   std::lock_guard<std::mutex> guard(lock);
   auto found = images.find(&codeObject);

@@ -5,14 +5,16 @@
 
 #include "HostRounding.h"
 #include "Program.h"
+#include "SourceLines.h"
 
 #include "tenon/Target/TargetInfo.h"
 
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <random>
 #include <thread>
 
 using namespace llvm;
@@ -26,6 +28,9 @@ static constexpr uint32_t uninitialised = 0xFFF5A5A5;
 /// Instructions a wave may run before its neighbours get their turn, so that
 /// waves that spin on each other through LDS make progress.
 static constexpr int64_t waveShare = 1 << 16;
+
+/// Findings of a launch that are kept.
+static constexpr size_t mostFindings = 100;
 
 /// Stack for calls that the compiler could not bound.
 static constexpr uint32_t dynamicStackBytes = 16 * 1024;
@@ -111,6 +116,22 @@ Error Dispatch::prepare() {
     return launchError(kernel, "there is no code at the entry");
   }
   entryRecord = *record;
+  observed = config.checks.any() || config.statistics || config.profile;
+  if (observed) {
+    checks.emplace(
+        LaunchChecks{config.checks, CheckProgram(*program), std::move(*chip)});
+  }
+  if (config.workgroupOrder) {
+    order.resize(workgroups);
+    for (uint64_t i = 0; i < workgroups; ++i) {
+      order[i] = i;
+    }
+    // Fisher-Yates; the library's own shuffle differs between libraries.
+    std::mt19937_64 random(*config.workgroupOrder);
+    for (uint64_t i = workgroups; i > 1; --i) {
+      std::swap(order[i - 1], order[random() % i]);
+    }
+  }
   if (Error error = makeKernarg()) {
     return error;
   }
@@ -235,14 +256,52 @@ Expected<LaunchResult> Dispatch::run() {
   for (std::thread &helper : helpers) {
     helper.join();
   }
+  LaunchResult total = collect(workers);
   if (firstFailed != ~uint64_t(0)) {
-    return createStringError(errorText);
+    return make_error<LaunchFailure>(
+        errorText,
+        errorFinding ? std::optional(errorFinding->check) : std::nullopt,
+        std::move(total.findings));
   }
+  return total;
+}
+
+LaunchResult Dispatch::collect(const std::vector<Worker> &workers) const {
   LaunchResult total;
+  FindingLog log;
+  std::vector<uint64_t> profile;
   for (const Worker &worker : workers) {
     total.waveInstructions += worker.result.waveInstructions;
     for (unsigned i = 0; i < instructionClassCount; ++i) {
       total.counts[i] += worker.result.counts[i];
+    }
+    total.statistics.add(worker.group.statistics);
+    log.merge(worker.group.log);
+    profile.resize(std::max(profile.size(), worker.profile.size()));
+    for (size_t i = 0; i < worker.profile.size(); ++i) {
+      profile[i] += worker.profile[i];
+    }
+  }
+  if (errorFinding) {
+    log.add(*errorFinding);
+  }
+  SourceLines lines(kernel.codeObject().fileBytes());
+  // Workgroups behind one that failed may have run or not.
+  std::vector<uint64_t> positions(order.size());
+  for (uint64_t position = 0; position < order.size(); ++position) {
+    positions[order[position]] = position;
+  }
+  auto isWanted = [&](uint64_t workgroup) {
+    return (order.empty() ? workgroup : positions[workgroup]) <=
+           firstFailed.load();
+  };
+  total.findings = log.finish(kernel.name(), *program, lines, config.grid,
+                              isWanted, mostFindings);
+  for (size_t i = 0; i < profile.size(); ++i) {
+    const Instr &instr = program->records()[i];
+    if (profile[i]) {
+      total.profile.push_back({instr.address, program->text(instr),
+                               lines.at(instr.address), profile[i]});
     }
   }
   return total;
@@ -253,6 +312,15 @@ void Dispatch::work(Worker &worker) {
   std::fegetenv(&environment);
   for (unsigned i = 0; i < wavesPerWorkgroup; ++i) {
     worker.waves.push_back(std::make_unique<Wave>());
+    if (observed) {
+      worker.waveChecks.push_back(std::make_unique<WaveChecks>());
+    }
+  }
+  if (observed) {
+    worker.group.launch = &*checks;
+  }
+  if (config.profile) {
+    worker.profile.resize(program->recordCount());
   }
   // Workgroups are taken in order, so those before a failed one all run, and
   // the error that is reported does not depend on the number of threads.
@@ -283,9 +351,16 @@ void Dispatch::startWave(Wave &wave, Worker &worker, unsigned waveIndex) {
   wave.program = program;
   wave.workgroup = &worker.workgroup;
   wave.loadAddress = loadAddress;
+  wave.perturb = config.perturb;
   wave.waveIndex = waveIndex;
   wave.executed = 0;
   wave.failure.clear();
+  wave.failedCheck.reset();
+  wave.checks = nullptr;
+  if (observed) {
+    wave.checks = worker.waveChecks[waveIndex].get();
+    wave.checks->reset(worker.group, wave);
+  }
   wave.scratchBytes = (info.scratchBytes + 3) / 4 * 4 +
                       (info.dynamicStack ? dynamicStackBytes : 0);
   wave.scratch.assign(size_t(wave.scratchBytes) * waveSize, 0xA5);
@@ -351,15 +426,23 @@ void Dispatch::startWave(Wave &wave, Worker &worker, unsigned waveIndex) {
   }
 }
 
-void Dispatch::recordError(uint64_t workgroup, const Wave &wave,
-                           StringRef message) {
+void Dispatch::recordError(uint64_t position, const Wave &wave,
+                           StringRef message, std::optional<Check> check) {
   std::lock_guard<std::mutex> guard(errorLock);
-  if (workgroup >= firstFailed.load()) {
+  if (position >= firstFailed.load()) {
     return;
   }
-  firstFailed = workgroup;
+  firstFailed = position;
   const Workgroup &group = *wave.workgroup;
-  const Instr &instr = program->records()[wave.pc ? wave.pc - 1 : 0];
+  uint32_t record = wave.pc ? wave.pc - 1 : 0;
+  const Instr &instr = program->records()[record];
+  errorFinding.reset();
+  if (check && config.checks.has(*check)) {
+    errorFinding = RawFinding{*check,
+                              {group.linearId, wave.waveIndex, -1, record},
+                              std::nullopt,
+                              message.str()};
+  }
   errorText =
       formatv(
           "kernel {0}, workgroup ({1}, {2}, {3}), wave {4}, at {5:x} `{6}`: "
@@ -369,29 +452,33 @@ void Dispatch::recordError(uint64_t workgroup, const Wave &wave,
           .str();
 }
 
-void Dispatch::runWave(Wave &wave, LaunchResult &result) {
+template <bool observed> void Dispatch::runWave(Wave &wave, Worker &worker) {
+  LaunchResult &result = worker.result;
   const Instr *records = program->records();
-  const Footprint *footprints = program->footprints();
   int64_t share = std::min<int64_t>(waveShare, budget.load());
   int64_t left = share;
   setHostRounding(wave.mode);
   wave.stop = WaveStop::Running;
   if (left <= 0) {
-    return wave.fail("the instruction budget of the launch is used up");
+    return wave.fail("the instruction budget of the launch is used up",
+                     Check::Budget);
   }
   while (left > 0) {
     uint32_t index = wave.pc;
     const Instr &instr = records[index];
     wave.pc = index + 1;
-    if (wave.waits.anyPending() && wave.waits.conflicts(footprints[index]))
-        [[unlikely]] {
-      wave.fail(wave.waits.firstConflict(footprints[index]) +
-                " is used before the wait for its load");
-      break;
-    }
     --left;
     ++result.counts[unsigned(instr.instructionClass)];
+    if constexpr (observed) {
+      wave.checks->before(wave, index);
+    }
     instr.exec(wave, instr);
+    if constexpr (observed) {
+      wave.checks->after(wave);
+      if (!worker.profile.empty()) {
+        ++worker.profile[index];
+      }
+    }
     if (wave.stop != WaveStop::Running) [[unlikely]] {
       if (wave.stop == WaveStop::Failed) {
         // Jumps have moved the program counter already.
@@ -406,13 +493,32 @@ void Dispatch::runWave(Wave &wave, LaunchResult &result) {
   budget.fetch_sub(int64_t(executed));
 }
 
-bool Dispatch::runWorkgroup(Worker &worker, uint64_t index) {
+bool Dispatch::failsAtBarrier(unsigned waiting, unsigned ended,
+                              const Wave &waiter, uint64_t position) {
+  // Hardware counts ended waves as arrived, but a barrier that only some waves
+  // reach is a mistake in any kernel that relies on it.
+  if (!ended || !config.checks.has(Check::Barrier)) {
+    return false;
+  }
+  recordError(position, waiter,
+              (Twine(waiting) + " waves wait at a barrier that the other " +
+               Twine(ended) + " never reach: they have ended")
+                  .str(),
+              Check::Barrier);
+  return true;
+}
+
+bool Dispatch::runWorkgroup(Worker &worker, uint64_t position) {
   Workgroup &group = worker.workgroup;
+  uint64_t index = workgroupAt(position);
   group.linearId = index;
   group.id = {uint32_t(index % config.grid[0]),
               uint32_t(index / config.grid[0] % config.grid[1]),
               uint32_t(index / config.grid[0] / config.grid[1])};
   group.lds.assign(ldsBytes, 0xA5);
+  if (observed) {
+    worker.group.ldsOrder.reset(wavesPerWorkgroup, ldsBytes);
+  }
   for (unsigned i = 0; i < wavesPerWorkgroup; ++i) {
     startWave(*worker.waves[i], worker, i);
   }
@@ -421,10 +527,14 @@ bool Dispatch::runWorkgroup(Worker &worker, uint64_t index) {
     const Wave *waiter = nullptr;
     for (std::unique_ptr<Wave> &wave : worker.waves) {
       if (wave->stop == WaveStop::Running || wave->stop == WaveStop::Yield) {
-        runWave(*wave, worker.result);
+        if (observed) {
+          runWave<true>(*wave, worker);
+        } else {
+          runWave<false>(*wave, worker);
+        }
       }
       if (wave->stop == WaveStop::Failed) {
-        recordError(index, *wave, wave->failure);
+        recordError(position, *wave, wave->failure, wave->failedCheck);
         return false;
       }
       ended += wave->stop == WaveStop::Ended;
@@ -439,17 +549,16 @@ bool Dispatch::runWorkgroup(Worker &worker, uint64_t index) {
     if (waiting + ended != wavesPerWorkgroup) {
       continue;
     }
-    // Hardware counts ended waves as arrived, but a barrier that only some
-    // waves reach is a mistake in any kernel that relies on it.
-    if (ended) {
-      recordError(index, *waiter,
-                  (Twine(waiting) + " waves wait at a barrier that the other " +
-                   Twine(ended) + " never reach: they have ended")
-                      .str());
+    if (failsAtBarrier(waiting, ended, *waiter, position)) {
       return false;
     }
+    if (observed) {
+      worker.group.ldsOrder.barrier();
+    }
     for (std::unique_ptr<Wave> &wave : worker.waves) {
-      wave->stop = WaveStop::Running;
+      if (wave->stop == WaveStop::Barrier) {
+        wave->stop = WaveStop::Running;
+      }
     }
   }
 }

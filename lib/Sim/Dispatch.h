@@ -5,6 +5,7 @@
 #define TENON_LIB_SIM_DISPATCH_H
 
 #include "Wave.h"
+#include "WaveChecks.h"
 
 #include "tenon/Sim/Device.h"
 
@@ -32,19 +33,32 @@ private:
     LaunchResult result;
     std::vector<std::unique_ptr<Wave>> waves;
     Workgroup workgroup;
+    GroupChecks group;
+    std::vector<std::unique_ptr<WaveChecks>> waveChecks;
+    std::vector<uint64_t> profile; ///< by record
   };
 
   llvm::Error makeKernarg();
   llvm::Error makeDispatchPacket();
   void fillHidden(const KernelArg &arg, std::vector<uint8_t> &bytes) const;
   void work(Worker &worker);
-  /// Runs one workgroup; false after an error.
-  bool runWorkgroup(Worker &worker, uint64_t index);
+  /// Runs the workgroup that comes at a position of the order; false after an
+  /// error.
+  bool runWorkgroup(Worker &worker, uint64_t position);
+  uint64_t workgroupAt(uint64_t position) const {
+    return order.empty() ? position : order[position];
+  }
   void startWave(Wave &wave, Worker &worker, unsigned waveIndex);
-  /// Runs a wave until it blocks, ends, or has used up its share.
-  void runWave(Wave &wave, LaunchResult &result);
-  void recordError(uint64_t workgroup, const Wave &wave,
-                   llvm::StringRef message);
+  /// Runs a wave until it blocks, ends, or has used up its share. An observed
+  /// wave is checked, profiled and perturbed on the way.
+  template <bool observed> void runWave(Wave &wave, Worker &worker);
+  /// Whether a barrier that only the other waves of the workgroup reach, since
+  /// some have ended, ends the launch.
+  bool failsAtBarrier(unsigned waiting, unsigned ended, const Wave &waiter,
+                      uint64_t position);
+  void recordError(uint64_t position, const Wave &wave, llvm::StringRef message,
+                   std::optional<Check> check);
+  LaunchResult collect(const std::vector<Worker> &workers) const;
 
   Memory &memory;
   const Kernel &kernel;
@@ -64,9 +78,14 @@ private:
 
   std::atomic<uint64_t> nextWorkgroup = 0;
   std::atomic<int64_t> budget = 0;
-  std::atomic<uint64_t> firstFailed = ~uint64_t(0);
+  std::atomic<uint64_t> firstFailed = ~uint64_t(0); ///< a position
   std::mutex errorLock;
   std::string errorText;
+  std::optional<RawFinding> errorFinding;
+
+  std::vector<uint64_t> order; ///< workgroups by position; empty: ascending
+  bool observed = false;
+  std::optional<LaunchChecks> checks;
 };
 
 } // namespace tenon::sim

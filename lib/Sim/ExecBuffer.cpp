@@ -134,9 +134,7 @@ static void execBufferLoad(Wave &wave, const Instr &instr) {
   bufferAddresses(wave, instr, memoryBytes(format), buffer);
   uint64_t missing = wave.exec() & ~buffer.lanes.active;
   if (buffer.partial) [[unlikely]] {
-    if (!checkLoadTarget(wave, instr.dst, formatDwords(format))) {
-      return;
-    }
+    checkLoadTarget(wave, instr.dst, formatDwords(format));
     wave.waits.issueVmem(instr.dst, formatDwords(format));
     loadPartial<format>(wave, instr.dst, buffer);
   } else {

@@ -98,9 +98,7 @@ static uint32_t *uniformScratch(Wave &wave, const Instr &instr,
 template <Format format>
 static void execScratchLoad(Wave &wave, const Instr &instr) {
   constexpr unsigned dwords = formatDwords(format);
-  if (!checkLoadTarget(wave, instr.dst, dwords)) {
-    return;
-  }
+  checkLoadTarget(wave, instr.dst, dwords);
   wave.waits.issueVmem(instr.dst, dwords);
   if constexpr (memoryBytes(format) >= 4) {
     if (const uint32_t *from = uniformScratch(wave, instr, dwords)) {

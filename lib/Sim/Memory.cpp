@@ -118,6 +118,11 @@ Memory::Page *Memory::materialise(Allocation &allocation, uint64_t index) {
     return page;
   }
   page = new Page();
+  if (allocation.options.undefined) {
+    std::memset(page->bytes, 0xA5, pageBytes);
+    page->undefined = std::make_unique<uint8_t[]>(pageBytes);
+    std::memset(page->undefined.get(), 1, pageBytes);
+  }
   if (allocation.options.fill) {
     uint64_t offset = index * pageBytes;
     allocation.options.fill(
@@ -159,6 +164,9 @@ Error Memory::read(uint64_t address, MutableArrayRef<uint8_t> to) {
 Error Memory::write(uint64_t address, ArrayRef<uint8_t> from) {
   return copy(address, from.size(), /*forWrite=*/true,
               [&](uint8_t *device, uint64_t done, uint64_t size) {
+                if (uint8_t *shadow = undefinedBytes(address + done, size)) {
+                  std::memset(shadow, 0, size);
+                }
                 std::memcpy(device, from.data() + done, size);
               });
 }
@@ -195,6 +203,22 @@ Error Memory::clearWritten(uint64_t base) {
     }
   }
   return Error::success();
+}
+
+uint8_t *Memory::undefinedBytes(uint64_t address, uint64_t bytes) {
+  uint64_t slot = address >> slotShift;
+  Allocation *allocation =
+      slot < slotCount ? slots[slot].load(std::memory_order_acquire) : nullptr;
+  if (!allocation || !allocation->options.undefined) {
+    return nullptr;
+  }
+  Window page = window(address, /*forWrite=*/false);
+  if (!page.at(address, bytes)) {
+    return nullptr;
+  }
+  uint64_t index = (address - allocation->base) / pageBytes;
+  return allocation->pages[index].load()->undefined.get() +
+         (address - page.begin);
 }
 
 std::string Memory::describe(uint64_t address) const {

@@ -21,7 +21,8 @@ void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
                           "every allocation: {4}",
                           lane, isStore ? "store" : "load", bytes, address,
                           wave.memory->describe(outside))
-                .str());
+                .str(),
+            Check::Bounds);
 }
 
 bool copyAcrossPages(Wave &wave, unsigned lane, uint64_t address,
@@ -43,6 +44,9 @@ bool copyAcrossPages(Wave &wave, unsigned lane, uint64_t address,
 
 void loadToLds(Wave &wave, const LaneAddresses &lanes, uint64_t written,
                uint32_t base, unsigned bytes) {
+  if (wave.checks) [[unlikely]] {
+    noteMemoryAccess(wave, lanes, bytes, MemoryAccessKind::ToLds);
+  }
   std::vector<WaitCounters::LdsWrite> writes;
   writes.reserve(waveSize);
   for (uint64_t rest = written; rest; rest &= rest - 1) {

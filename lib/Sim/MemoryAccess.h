@@ -18,6 +18,17 @@ struct LaneAddresses {
   uint64_t active = 0; ///< lanes that access memory
 };
 
+/// How an instruction accesses device memory.
+enum class MemoryAccessKind : uint8_t { Load, Store, Atomic, ToLds };
+
+/// Tells the checks of a wave, which there must be, where its lanes go.
+void noteMemoryAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
+                      MemoryAccessKind kind);
+
+/// Tells them of a register that an LDS operation still has to fill and a
+/// vector memory load is about to overwrite.
+void reportLoadTarget(Wave &wave);
+
 /// Ends the launch: the lane's access is outside every allocation.
 void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
                      unsigned bytes, bool isStore);
@@ -36,22 +47,21 @@ inline bool areAdjacent(const LaneAddresses &lanes, unsigned bytes) {
   return different == 0;
 }
 
-/// Reports a register that an LDS operation still has to fill and a vector
-/// memory load is about to overwrite.
-inline bool checkLoadTarget(Wave &wave, unsigned row, unsigned count) {
-  if (wave.waits.anyPending() && wave.waits.ldsPending(row, count)) {
-    wave.fail("a register is overwritten before the wait for its LDS load");
-    return false;
+/// What checks want to know before a load fills registers.
+inline void checkLoadTarget(Wave &wave, unsigned row, unsigned count) {
+  if (wave.checks && wave.waits.anyPending() &&
+      wave.waits.ldsPending(row, count)) [[unlikely]] {
+    reportLoadTarget(wave);
   }
-  return true;
 }
 
 /// Loads the active lanes and puts the registers in flight.
 template <Format format>
 inline void loadLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
   constexpr unsigned bytes = memoryBytes(format);
-  if (!checkLoadTarget(wave, row, formatDwords(format))) {
-    return;
+  checkLoadTarget(wave, row, formatDwords(format));
+  if (wave.checks) [[unlikely]] {
+    noteMemoryAccess(wave, lanes, bytes, MemoryAccessKind::Load);
   }
   wave.waits.issueVmem(row, formatDwords(format));
   if constexpr (bytes >= 4) {
@@ -88,6 +98,9 @@ template <Format format>
 inline void storeLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
   constexpr unsigned bytes = memoryBytes(format);
   wave.waits.issueVmem(0, 0);
+  if (wave.checks) [[unlikely]] {
+    noteMemoryAccess(wave, lanes, bytes, MemoryAccessKind::Store);
+  }
   if constexpr (bytes >= 4) {
     if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
       if (uint8_t *host = wave.memory->translate(
@@ -125,8 +138,11 @@ inline void atomicLanes(Wave &wave, unsigned row, bool returns,
                         const LaneAddresses &lanes,
                         llvm::function_ref<T(T old, unsigned lane)> update) {
   constexpr unsigned dwords = sizeof(T) / 4;
-  if (returns && !checkLoadTarget(wave, row, dwords)) {
-    return;
+  if (returns) {
+    checkLoadTarget(wave, row, dwords);
+  }
+  if (wave.checks) [[unlikely]] {
+    noteMemoryAccess(wave, lanes, sizeof(T), MemoryAccessKind::Atomic);
   }
   wave.waits.issueVmem(returns ? row : 0, returns ? dwords : 0);
   for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
@@ -139,7 +155,8 @@ inline void atomicLanes(Wave &wave, unsigned row, bool returns,
     if (!host) {
       if (address % sizeof(T)) {
         return wave.fail("lane " + llvm::Twine(lane) +
-                         ": atomic on an unaligned address");
+                             ": atomic on an unaligned address",
+                         Check::Align);
       }
       return reportBadAccess(wave, lane, address, sizeof(T), /*isStore=*/true);
     }

@@ -27,6 +27,7 @@ public:
   void finish();
 
   const Instr *records() const { return instrs.data(); }
+  size_t recordCount() const { return instrs.size(); }
   const Footprint *footprints() const { return footprintList.data(); }
   Processor processor() const { return target; }
 

@@ -37,12 +37,12 @@ bool WaitCounters::ldsPending(unsigned firstRow, unsigned count) const {
 }
 
 void WaitCounters::issueVmemToLds(std::vector<LdsWrite> writes) {
-  vmem.push_back({0, 0, Queue::Vmem,
+  vmem.push_back({0, 0, Queue::Vmem, currentAccess,
                   std::make_unique<std::vector<LdsWrite>>(std::move(writes))});
 }
 
 void WaitCounters::issueSmem(unsigned first, unsigned count) {
-  lgkm.push_back({uint16_t(first), uint8_t(count), Queue::Smem, nullptr});
+  lgkm.push_back({uint16_t(first), uint8_t(count), Queue::Smem, 0, nullptr});
   ++smemInFlight;
   for (unsigned reg = first; reg < first + count && reg < sgprCount; ++reg) {
     ++smemCounts[reg];
@@ -52,6 +52,9 @@ void WaitCounters::issueSmem(unsigned first, unsigned count) {
 }
 
 void WaitCounters::complete(const Entry &entry) {
+  if (entry.access) {
+    completed->push_back(entry.access);
+  }
   pendingRegisters -= entry.count;
   for (unsigned reg = entry.first; reg < unsigned(entry.first + entry.count);
        ++reg) {

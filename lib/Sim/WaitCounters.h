@@ -15,6 +15,9 @@
 
 namespace tenon::sim {
 
+/// The name of a row of the vector register file ("v5", "a3").
+std::string registerName(unsigned row);
+
 /// The operations that vmcnt and lgkmcnt count, and the registers they have
 /// not yet filled.
 ///
@@ -34,6 +37,11 @@ public:
   };
 
   enum class Queue : uint8_t { Vmem, Lds, Smem };
+
+  /// Number by which the checks know the LDS access under way, 0 for none;
+  /// `completed` receives it when a wait has covered the access.
+  uint32_t currentAccess = 0;
+  std::vector<uint32_t> *completed = nullptr;
 
   bool anyPending() const { return pendingRegisters != 0; }
 
@@ -57,12 +65,14 @@ public:
 
   /// Vector rows [first, first+count) are on their way; count 0 for stores.
   void issueVmem(unsigned first, unsigned count) {
-    vmem.push_back({uint16_t(first), uint8_t(count), Queue::Vmem, nullptr});
+    vmem.push_back(
+        {uint16_t(first), uint8_t(count), Queue::Vmem, currentAccess, nullptr});
     mark(first, count, Queue::Vmem);
   }
   void issueVmemToLds(std::vector<LdsWrite> writes);
   void issueLds(unsigned first, unsigned count) {
-    lgkm.push_back({uint16_t(first), uint8_t(count), Queue::Lds, nullptr});
+    lgkm.push_back(
+        {uint16_t(first), uint8_t(count), Queue::Lds, currentAccess, nullptr});
     mark(first, count, Queue::Lds);
   }
   /// Scalar registers [first, first+count) are on their way.
@@ -79,6 +89,7 @@ private:
     uint16_t first;
     uint8_t count;
     Queue queue;
+    uint32_t access; ///< of the checks, or 0
     std::unique_ptr<std::vector<LdsWrite>> writes;
   };
 

@@ -7,6 +7,7 @@
 #include "Instruction.h"
 #include "WaitCounters.h"
 
+#include "tenon/Sim/Check.h"
 #include "tenon/Sim/Memory.h"
 
 #include "llvm/ADT/Twine.h"
@@ -15,12 +16,14 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tenon::sim {
 
 class Program;
+class WaveChecks;
 
 inline constexpr unsigned waveSize = 64;
 inline constexpr uint64_t allLanes = ~uint64_t(0);
@@ -74,13 +77,16 @@ struct Wave {
   Memory *memory = nullptr;
   const Program *program = nullptr;
   Workgroup *workgroup = nullptr;
+  WaveChecks *checks = nullptr; ///< null when nothing is checked
   uint64_t loadAddress = 0;
+  uint64_t perturb = 0; ///< LaunchConfig::perturb
   uint32_t waveIndex = 0;
   uint64_t executed = 0; ///< instructions, also the clock of s_memtime
   /// Private segment, swizzled: dword d of lane l is at 4 * (64 * d + l).
   std::vector<uint8_t> scratch;
   uint32_t scratchBytes = 0; ///< per lane
   std::string failure;
+  std::optional<Check> failedCheck; ///< the check that `failure` belongs to
 
   uint64_t pair(unsigned reg) const {
     uint64_t value;
@@ -112,10 +118,13 @@ struct Wave {
     }
   }
 
-  /// Ends the launch with a message about the current instruction.
-  void fail(const llvm::Twine &message) {
+  /// Ends the launch with a message about the current instruction, as a
+  /// finding of `check` when there is one.
+  void fail(const llvm::Twine &message,
+            std::optional<Check> check = std::nullopt) {
     if (stop != WaveStop::Failed) {
       failure = message.str();
+      failedCheck = check;
       stop = WaveStop::Failed;
     }
   }

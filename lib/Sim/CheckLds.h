@@ -1,0 +1,89 @@
+//===- CheckLds.h - order of LDS accesses in a workgroup --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_SIM_CHECKLDS_H
+#define TENON_LIB_SIM_CHECKLDS_H
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tenon::sim {
+
+/// How an instruction accesses LDS.
+enum class LdsAccessKind : uint8_t {
+  Read,
+  Write,
+  Atomic,
+  Copy, ///< a write by a load into LDS
+};
+
+/// An earlier access that is not ordered before a later one.
+struct LdsConflict {
+  uint32_t wave;
+  uint32_t record;
+  bool isWrite;
+  bool isCopy;
+  bool inFlight;    ///< no wait has covered it
+  uint32_t address; ///< of the dword
+};
+
+/// The accesses of one workgroup to LDS and their order.
+///
+/// An access is complete at the wait of its own wave that covers it. It is
+/// ordered before what other waves do after the next barrier. LDS atomics order
+/// too: what is complete before an atomic of one wave is ordered before what
+/// another wave does after a later atomic of its own. Accesses of one wave are
+/// ordered, except that copies into LDS go another way than ds_* instructions.
+class LdsOrder {
+public:
+  /// Starts a workgroup.
+  void reset(unsigned waves, uint32_t ldsBytes);
+
+  /// Begins an access of a whole instruction; returns its number.
+  uint32_t begin(unsigned wave, uint32_t record, LdsAccessKind kind);
+
+  /// Adds bytes [address, address + bytes) to the access begun last, and finds
+  /// out whether something else is in the way.
+  std::optional<LdsConflict> touch(uint32_t address, unsigned bytes);
+
+  /// A wait has covered the access.
+  void complete(uint32_t access);
+
+  /// All waves have arrived at a barrier.
+  void barrier();
+
+private:
+  struct Access {
+    uint32_t record;
+    uint16_t wave;
+    LdsAccessKind kind;
+    uint32_t completeEpoch; ///< `never` while in flight
+    uint32_t completeTime;  ///< in LDS atomics of the workgroup
+  };
+  static constexpr uint32_t never = ~0u;
+
+  const Access &info(uint32_t id) const { return accesses[id - firstId]; }
+  bool isOrdered(const Access &earlier, unsigned wave) const;
+  /// What the shadow entry of another (or the own) wave has against us.
+  std::optional<LdsConflict> against(uint32_t entry, unsigned otherWave,
+                                     bool isWrite, unsigned mask,
+                                     uint32_t dword) const;
+
+  // A shadow entry is an access number and the bytes of the dword it touched.
+  static constexpr unsigned maskBits = 4;
+  static constexpr uint32_t largestId = (1u << (32 - maskBits)) - 1;
+
+  unsigned waveCount = 0;
+  uint32_t dwords = 0;
+  std::vector<uint32_t> reads, writes; ///< by wave and dword
+  std::vector<Access> accesses;        ///< from firstId on
+  std::vector<uint32_t> orderedBelow;  ///< by wave: older ones are ordered
+  std::vector<std::vector<uint32_t>> atomicTimes; ///< by wave
+  uint32_t firstId = 1, nextId = 1;
+  uint32_t epoch = 0, atomicTime = 0;
+};
+
+} // namespace tenon::sim
+
+#endif // TENON_LIB_SIM_CHECKLDS_H

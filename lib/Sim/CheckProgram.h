@@ -1,0 +1,112 @@
+//===- CheckProgram.h - what checks know of each instruction ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registers read and written, read off the assembly text, so that the checks do
+// not share mistakes with the operand decoder.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_SIM_CHECKPROGRAM_H
+#define TENON_LIB_SIM_CHECKPROGRAM_H
+
+#include "Instruction.h"
+
+#include "tenon/Sim/CodeObject.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <vector>
+
+namespace tenon::sim {
+
+class Program;
+
+/// Registers that an operand names: rows of the vector register file, or scalar
+/// registers.
+struct RegisterRange {
+  uint16_t first = 0;
+  uint8_t count = 0;
+  bool isScalar = false;
+  /// Position among the operands of the text; those that the text leaves out
+  /// (EXEC of v_cmpx) have none.
+  uint8_t operand = noOperand;
+  static constexpr uint8_t noOperand = 255;
+};
+
+/// Kinds of instructions that the checks tell apart.
+enum class CheckKind : uint8_t {
+  Other,
+  Nop,
+  Valu, ///< all vector ALU instructions but matrix products
+  Mfma,
+  Salu,
+  Smem,
+  Vmem,
+  Lds,
+  Branch, ///< with a condition
+};
+
+enum CheckFlags : uint32_t {
+  checkTrans = 1 << 0,
+  checkDpp = 1 << 1,
+  checkDot = 1 << 2,
+  checkCvtScale = 1 << 3,
+  /// Writes a part of its destination by SDWA or op_sel.
+  checkPartialDst = 1 << 4,
+  checkReadLane = 1 << 5, ///< v_readlane, v_readfirstlane
+  checkWriteLane = 1 << 6,
+  checkDivFmas = 1 << 7,
+  checkPermlaneSwap = 1 << 8,
+  checkXdl = 1 << 9,    ///< matrix product of 16-bit or smaller types
+  checkDgemm = 1 << 10, ///< matrix product of doubles
+  checkSetReg = 1 << 11,
+  checkGetReg = 1 << 12,
+  checkToLds = 1 << 13, ///< load into LDS
+  checkStore = 1 << 14,
+  checkLoad = 1 << 15,
+  checkAtomic = 1 << 16, ///< with checkStore, and checkLoad if it returns
+  checkTwoAddress = 1 << 17,
+  checkTransposed = 1 << 18,
+  checkReadsDst = 1 << 19, ///< keeps lanes or bits of the old destination
+  checkBarrier = 1 << 20,
+  checkLaneSelect = 1 << 21, ///< the last operand selects a lane
+  checkWideStoreHazard = 1 << 22,
+  checkUsesM0 = 1 << 23, ///< without naming it
+};
+
+/// What the checks know of one instruction.
+struct CheckRecord {
+  CheckKind kind = CheckKind::Other;
+  uint8_t defCount = 0, useCount = 0;
+  uint8_t passes = 0; ///< of a matrix product
+  uint8_t waitStates = 1;
+  uint8_t bytes = 0;     ///< per lane of an LDS access
+  uint16_t mnemonic = 0; ///< equal for equal mnemonics
+  uint32_t flags = 0;
+  RegisterRange defs[3];
+  RegisterRange uses[6];
+
+  bool is(uint32_t flag) const { return flags & flag; }
+  llvm::ArrayRef<RegisterRange> definitions() const { return {defs, defCount}; }
+  llvm::ArrayRef<RegisterRange> operands() const { return {uses, useCount}; }
+};
+
+/// The records of a program, by record index.
+class CheckProgram {
+public:
+  explicit CheckProgram(const Program &program);
+
+  const CheckRecord *records() const { return list.data(); }
+  Processor processor() const { return target; }
+
+private:
+  Processor target;
+  std::vector<CheckRecord> list;
+};
+
+/// The record of an instruction in assembly text.
+CheckRecord checkRecordOf(llvm::StringRef text, Processor processor);
+
+} // namespace tenon::sim
+
+#endif // TENON_LIB_SIM_CHECKPROGRAM_H

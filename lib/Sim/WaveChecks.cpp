@@ -1,0 +1,253 @@
+//===- WaveChecks.cpp - the checks of a wave while it runs ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "WaveChecks.h"
+
+#include "Program.h"
+#include "Wave.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace tenon::sim {
+
+void WaveChecks::reset(GroupChecks &groupChecks, const Wave &wave) {
+  group = &groupChecks;
+  hazards.reset(group->launch->program);
+  current = wave.pc;
+  completed.clear();
+}
+
+void WaveChecks::report(Check check, const Wave &wave, int lane,
+                        std::string message, std::optional<FindingSite> other) {
+  if (!has(check)) {
+    return;
+  }
+  if (other) {
+    other->workgroup = wave.workgroup->linearId;
+  }
+  group->log.add({check,
+                  {wave.workgroup->linearId, wave.waveIndex, lane, current},
+                  other,
+                  std::move(message)});
+}
+
+void WaveChecks::before(Wave &wave, uint32_t record) {
+  current = record;
+  const CheckRecord &now = group->launch->program.records()[record];
+  const Footprint &footprint = wave.program->footprints()[record];
+  if (wave.waits.anyPending() && wave.waits.conflicts(footprint)) [[unlikely]] {
+    report(Check::Wait, wave, -1,
+           wave.waits.firstConflict(footprint) +
+               " is used before the wait for its load");
+  }
+  if (has(Check::Hazard)) {
+    HazardFinding finding;
+    if (hazards.issue(record, finding)) [[unlikely]] {
+      report(Check::Hazard, wave, -1, std::move(finding.message),
+             FindingSite{0, wave.waveIndex, -1, finding.producer});
+    }
+  }
+  if (now.kind == CheckKind::Lds && now.bytes) {
+    ldsAccess(wave, now);
+  } else if (now.is(checkToLds)) {
+    copyToLds(wave, now);
+  } else if (now.kind == CheckKind::Smem && now.defCount) {
+    group->statistics.scalarLoadBytes += 4 * now.defs[0].count;
+  }
+}
+
+void WaveChecks::after(Wave &wave) {
+  wave.waits.currentAccess = 0;
+  if (!completed.empty()) {
+    for (uint32_t access : completed) {
+      group->ldsOrder.complete(access);
+    }
+    completed.clear();
+  }
+}
+
+static std::string describe(const LdsConflict &conflict, const Wave &wave,
+                            LdsAccessKind kind) {
+  bool own = conflict.wave == wave.waveIndex;
+  const char *now = kind == LdsAccessKind::Read    ? "read"
+                    : kind == LdsAccessKind::Write ? "write"
+                    : kind == LdsAccessKind::Copy  ? "copy"
+                                                   : "atomic";
+  const char *then = conflict.isCopy    ? "copy into it"
+                     : conflict.isWrite ? "write"
+                                        : "read";
+  std::string text = formatv("{0} of LDS byte {1} ", now, conflict.address);
+  if (own) {
+    return text + formatv("while the wave's own {0} is in flight: no wait "
+                          "covers it",
+                          then)
+                      .str();
+  }
+  text +=
+      formatv("is not ordered after the {0} by wave {1}", then, conflict.wave)
+          .str();
+  return text + (conflict.inFlight ? ", which no wait of that wave has covered"
+                                   : ": there is no barrier between them");
+}
+
+void WaveChecks::ldsPart(Wave &wave, const CheckRecord &record,
+                         const uint32_t *address, uint32_t offset,
+                         LdsAccessKind kind) {
+  unsigned bytes = record.bytes;
+  unsigned unit = record.is(checkTransposed) ? 8 : std::min(bytes, 4u);
+  if (record.is(checkAtomic)) {
+    unit = bytes;
+  }
+  uint64_t exec = wave.exec();
+  bool raced = false, misaligned = false;
+  for (uint64_t rest = exec; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    uint32_t at = address[lane] + offset;
+    if (at % unit && !misaligned) [[unlikely]] {
+      misaligned = true;
+      report(Check::Align, wave, int(lane),
+             formatv("{0} bytes at LDS address {1:x}, which is no multiple of "
+                     "{2}",
+                     bytes, at, unit)
+                 .str());
+    }
+    std::optional<LdsConflict> conflict = group->ldsOrder.touch(at, bytes);
+    if (conflict && !raced) [[unlikely]] {
+      raced = true;
+      report(conflict->wave == wave.waveIndex ? Check::Wait : Check::LdsRace,
+             wave, int(lane), describe(*conflict, wave, kind),
+             FindingSite{0, conflict->wave, -1, conflict->record});
+    }
+  }
+  countBankConflicts(record, address, offset, exec);
+}
+
+void WaveChecks::ldsAccess(Wave &wave, const CheckRecord &record) {
+  const Instr &instr = wave.program->records()[current];
+  LdsAccessKind kind = record.is(checkAtomic)  ? LdsAccessKind::Atomic
+                       : record.is(checkStore) ? LdsAccessKind::Write
+                                               : LdsAccessKind::Read;
+  wave.waits.currentAccess =
+      group->ldsOrder.begin(wave.waveIndex, current, kind);
+  wave.waits.completed = &completed;
+  uint64_t bytes =
+      uint64_t(record.bytes) * unsigned(std::popcount(wave.exec()));
+  const uint32_t *address = wave.v[instr.addr];
+  unsigned parts = record.is(checkTwoAddress) ? 2 : 1;
+  for (unsigned part = 0; part < parts; ++part) {
+    ldsPart(wave, record, address, uint32_t(part ? instr.imm1 : instr.imm),
+            kind);
+  }
+  AccessStatistics &statistics = group->statistics;
+  (kind == LdsAccessKind::Read    ? statistics.ldsReadBytes
+   : kind == LdsAccessKind::Write ? statistics.ldsWriteBytes
+                                  : statistics.ldsAtomicBytes) += parts * bytes;
+}
+
+/// A load into LDS writes at M0 + offset + lane * size.
+void WaveChecks::copyToLds(Wave &wave, const CheckRecord &record) {
+  const Instr &instr = wave.program->records()[current];
+  wave.waits.currentAccess =
+      group->ldsOrder.begin(wave.waveIndex, current, LdsAccessKind::Copy);
+  wave.waits.completed = &completed;
+  uint32_t base = wave.s[sgprM0] + uint32_t(instr.imm);
+  bool raced = false;
+  for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    std::optional<LdsConflict> conflict =
+        group->ldsOrder.touch(base + lane * record.bytes, record.bytes);
+    if (conflict && !raced) [[unlikely]] {
+      raced = true;
+      report(conflict->wave == wave.waveIndex ? Check::Wait : Check::LdsRace,
+             wave, int(lane), describe(*conflict, wave, LdsAccessKind::Copy),
+             FindingSite{0, conflict->wave, -1, conflict->record});
+    }
+  }
+}
+
+/// The clocks that an access takes beyond one per phase.
+void WaveChecks::countBankConflicts(const CheckRecord &record,
+                                    const uint32_t *address, uint32_t offset,
+                                    uint64_t lanes) {
+  using target::LdsOp;
+  bool isRead = record.is(checkLoad) && !record.is(checkStore);
+  LdsOp op = record.bytes <= 4   ? (isRead ? LdsOp::ReadB32 : LdsOp::WriteB32)
+             : record.bytes == 8 ? (isRead ? LdsOp::ReadB64 : LdsOp::WriteB64)
+             : record.bytes == 12
+                 ? (isRead ? LdsOp::ReadB96 : LdsOp::WriteB96)
+                 : (isRead ? LdsOp::ReadB128 : LdsOp::WriteB128);
+  const target::LdsAccessRule &rule = group->launch->chip.ldsRule(op);
+  unsigned dwords = (record.bytes + 3u) / 4;
+  for (uint64_t phase : rule.phases) {
+    // Distinct dwords per bank; lanes with the same dword share it.
+    constexpr unsigned maxBanks = 64, maxDwords = waveSize * 4;
+    uint32_t words[maxDwords];
+    unsigned count = 0;
+    uint8_t perBank[maxBanks] = {};
+    unsigned busiest = 0;
+    uint64_t seen[4] = {}; // a filter that makes the search rare
+    for (uint64_t rest = phase & lanes; rest; rest &= rest - 1) {
+      uint32_t first = (address[unsigned(std::countr_zero(rest))] + offset) / 4;
+      for (uint32_t word = first; word < first + dwords; ++word) {
+        uint64_t bit = uint64_t(1) << (word % 64);
+        uint64_t &filter = seen[(word / 64) % 4];
+        if ((filter & bit) &&
+            std::find(words, words + count, word) != words + count) {
+          continue;
+        }
+        filter |= bit;
+        words[count++] = word;
+        busiest = std::max<unsigned>(busiest, ++perBank[word % rule.banks]);
+      }
+    }
+    group->statistics.ldsExtraPhases += busiest > 1 ? busiest - 1 : 0;
+  }
+}
+
+void WaveChecks::memoryAccess(Wave &wave, const LaneAddresses &lanes,
+                              unsigned bytes, MemoryAccessKind kind) {
+  AccessStatistics &statistics = group->statistics;
+  uint64_t moved = uint64_t(bytes) * unsigned(std::popcount(lanes.active));
+  switch (kind) {
+  case MemoryAccessKind::Load:
+    statistics.loadBytes += moved;
+    break;
+  case MemoryAccessKind::Store:
+    statistics.storeBytes += moved;
+    break;
+  case MemoryAccessKind::Atomic:
+    statistics.atomicBytes += moved;
+    break;
+  case MemoryAccessKind::ToLds:
+    statistics.loadToLdsBytes += moved;
+    break;
+  }
+  if (has(Check::Align)) {
+    unsigned unit = std::min(bytes, 4u);
+    for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(std::countr_zero(rest));
+      if (lanes.address[lane] % unit) [[unlikely]] {
+        report(Check::Align, wave, int(lane),
+               formatv("{0} bytes at {1:x}, which is no multiple of {2}", bytes,
+                       lanes.address[lane], unit)
+                   .str());
+        break;
+      }
+    }
+  }
+}
+
+void noteMemoryAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
+                      MemoryAccessKind kind) {
+  wave.checks->memoryAccess(wave, lanes, bytes, kind);
+}
+
+void reportLoadTarget(Wave &wave) {
+  wave.checks->report(
+      Check::Wait, wave, -1,
+      "a register is overwritten before the wait for its LDS load");
+}
+
+} // namespace tenon::sim

@@ -1,0 +1,68 @@
+//===- WaveChecks.h - the checks of a wave while it runs --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_SIM_WAVECHECKS_H
+#define TENON_LIB_SIM_WAVECHECKS_H
+
+#include "CheckHazard.h"
+#include "CheckLds.h"
+#include "CheckProgram.h"
+#include "FindingLog.h"
+#include "MemoryAccess.h"
+
+#include "tenon/Sim/Device.h"
+
+#include "tenon/Target/TargetInfo.h"
+
+namespace tenon::sim {
+
+/// What the checks of a launch have in common.
+struct LaunchChecks {
+  CheckSet on;
+  CheckProgram program;
+  target::TargetInfo chip;
+};
+
+/// The checks of the workgroup that a host thread runs.
+struct GroupChecks {
+  const LaunchChecks *launch = nullptr;
+  LdsOrder ldsOrder;
+  FindingLog log;
+  AccessStatistics statistics;
+};
+
+/// The checks of one wave. A checked wave calls `before` ahead of every
+/// instruction and `after` behind it; memory instructions report the addresses
+/// of their lanes through noteMemoryAccess.
+class WaveChecks {
+public:
+  /// Starts a wave.
+  void reset(GroupChecks &groupChecks, const Wave &wave);
+
+  void before(Wave &wave, uint32_t record);
+  void after(Wave &wave);
+  void memoryAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
+                    MemoryAccessKind kind);
+
+  /// Adds a finding about the instruction under way.
+  void report(Check check, const Wave &wave, int lane, std::string message,
+              std::optional<FindingSite> other = std::nullopt);
+  bool has(Check check) const { return group->launch->on.has(check); }
+
+private:
+  void ldsAccess(Wave &wave, const CheckRecord &record);
+  void ldsPart(Wave &wave, const CheckRecord &record, const uint32_t *address,
+               uint32_t offset, LdsAccessKind kind);
+  void countBankConflicts(const CheckRecord &record, const uint32_t *address,
+                          uint32_t offset, uint64_t lanes);
+  void copyToLds(Wave &wave, const CheckRecord &record);
+
+  GroupChecks *group = nullptr;
+  HazardState hazards;
+  uint32_t current = 0; ///< record of the instruction under way
+  std::vector<uint32_t> completed;
+};
+
+} // namespace tenon::sim
+
+#endif // TENON_LIB_SIM_WAVECHECKS_H
