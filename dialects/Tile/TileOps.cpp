@@ -10,6 +10,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -51,6 +52,16 @@ LogicalResult KernelOp::verify() {
              << index << " must be a !tile.ptr, i32, i64 or f32, found "
              << type;
     }
+  }
+  // Strategies of LLVM's AMDGPU back end; it ignores names that it does not
+  // know.
+  static constexpr StringRef schedulers[] = {
+      "coexec",           "iterative-ilp", "iterative-maxocc",
+      "iterative-minreg", "max-ilp",       "max-memory-clause"};
+  if (getScheduler() && !llvm::is_contained(schedulers, *getScheduler())) {
+    return emitOpError("scheduler must be one of ")
+           << llvm::join(ArrayRef(schedulers), ", ") << "; found '"
+           << *getScheduler() << "'";
   }
   return success();
 }

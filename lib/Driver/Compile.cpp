@@ -56,9 +56,7 @@ static LogicalResult schedule(ModuleOp module, const CompileOptions &options) {
   if (options.schedule) {
     Attribute attr = parseAttribute(*options.schedule, module.getContext());
     if (!isa_and_nonnull<DictionaryAttr>(attr)) {
-      return (*op)->emitError("a schedule is a dictionary such as {waves = 4}, "
-                              "found '")
-             << *options.schedule << "'";
+      return (*op)->emitError("the schedule is no dictionary");
     }
     (*op)->setAttr("schedules", ArrayAttr::get(module.getContext(), attr));
   }

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 using namespace tenon;
 using namespace tenon::driver;
 using llvm::StringRef;
@@ -187,7 +189,7 @@ static llvm::Error checkValue(const OpParameter &parameter, StringRef value) {
                parameter.defaultValue[0] != '-';
   if (value.trim() != value ||
       (whole ? value.getAsInteger(10, integer) || integer <= 0
-             : value.getAsDouble(number))) {
+             : value.getAsDouble(number) || !std::isfinite(number))) {
     return llvm::createStringError("--set " + parameter.name.str() +
                                    ": expected a " +
                                    (whole ? "positive integer" : "number") +

@@ -5,6 +5,8 @@
 
 #include "tenon/Driver/OpCatalogue.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace tenon;
@@ -84,6 +86,13 @@ SpecArguments::load(driver::Session &session) {
   }
   if (!module) {
     return CannotCompileOrExecute;
+  }
+  if (!schedule.empty() &&
+      !isa_and_nonnull<mlir::DictionaryAttr>(
+          mlir::parseAttribute(schedule, module->getContext()))) {
+    return badInput("--schedule: expected a dictionary such as {waves = 4}, "
+                    "found '" +
+                    schedule + "'");
   }
   auto info = driver::setTarget(*module, target);
   if (!info) {

@@ -67,6 +67,20 @@ int main(int argc, char **argv) {
   addOps(app, action);
   addRun(app, action);
   addSim(app, action);
+  // CLI11 would only say that a subcommand is missing.
+  if (argc > 1 && argv[1][0] != '-') {
+    std::string known;
+    bool found = false;
+    for (const CLI::App *command : app.get_subcommands({})) {
+      found |= command->get_name() == argv[1];
+      known += (known.empty() ? "" : ", ") + command->get_name();
+    }
+    if (!found) {
+      printError("unknown command '" + std::string(argv[1]) +
+                 "'; there are: " + known);
+      return BadInput;
+    }
+  }
   try {
     app.parse(argc, argv);
     return action();
