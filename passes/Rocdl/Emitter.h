@@ -108,6 +108,7 @@ private:
 
   // Memory.cpp
   mlir::LogicalResult emitView(tile::ViewOp op);
+  const BufferView &viewOf(mlir::Value value);
   mlir::LogicalResult emitLoadScalar(tile::LoadScalarOp op);
   mlir::LogicalResult emitLoad(tile::LoadOp op);
   mlir::LogicalResult emitStore(tile::StoreOp op);

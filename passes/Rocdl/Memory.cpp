@@ -48,6 +48,12 @@ LogicalResult Emitter::emitView(tile::ViewOp op) {
   return success();
 }
 
+const BufferView &Emitter::viewOf(Value value) {
+  auto found = views.find(value);
+  assert(found != views.end() && "only tile.view makes views");
+  return found->second;
+}
+
 LogicalResult Emitter::emitLoadScalar(tile::LoadScalarOp op) {
   // The constant address space makes it a scalar load.
   auto type = LLVM::LLVMPointerType::get(b.getContext(), 4);
@@ -242,13 +248,10 @@ Value Emitter::toVector(const Parts &parts, int64_t first, unsigned count) {
 
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   auto layout = layoutOf(op.getResult());
-  auto found = views.find(op.getView());
-  if (failed(layout) || found == views.end()) {
-    return failed(layout) ? failure()
-                          : op.emitOpError("reads through a value that is not "
-                                           "made by tile.view");
+  if (failed(layout)) {
+    return failure();
   }
-  const BufferView &view = found->second;
+  const BufferView &view = viewOf(op.getView());
   flushGuarded();
   auto accesses = planAccess(op, view, *layout, op.getOffsets());
   if (failed(accesses)) {
@@ -278,17 +281,14 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
 
 LogicalResult Emitter::emitStore(tile::StoreOp op) {
   auto layout = layoutOf(op.getValue());
-  auto found = views.find(op.getView());
-  if (failed(layout) || found == views.end()) {
-    return failed(layout) ? failure()
-                          : op.emitOpError("writes through a value that is not "
-                                           "made by tile.view");
+  if (failed(layout)) {
+    return failure();
   }
   FailureOr<ReplicaMask> mask = replicas(*layout);
   if (failed(mask)) {
     return failure();
   }
-  const BufferView &view = found->second;
+  const BufferView &view = viewOf(op.getView());
   auto accesses = planAccess(op, view, *layout, op.getOffsets());
   if (failed(accesses)) {
     return failure();

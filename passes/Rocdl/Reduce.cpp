@@ -113,10 +113,7 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
 
   // Lanes.
   auto moves = layout::matchScatter(layout->slice(dims), *resultLayout);
-  if (!moves) {
-    return op->emitOpError("has a result whose layout is no scatter of the "
-                           "reduced one");
-  }
+  assert(moves && "the verifier accepts nothing but scatters");
   SmallVector<unsigned> laneBits = bitsWithin(*layout, HwDim::Lane, dims);
   LaneState state;
   state.uniform = layout->freeLaneMask();

@@ -192,6 +192,20 @@ TEST(Layout, ErrorsNameWhatWasExpectedAndFound) {
                             "wave index, found one of the lane");
   raw.modes = {{HwDim::Wave, 3, 2, 16}};
   EXPECT_EQ(rejection(raw), "wave mode along dim 2 of a tile of rank 2");
+
+  // Products of sizes must not overflow: 8 bits here, and digits of 3 * 2^31.
+  raw = plain16x16();
+  raw.modes = {{HwDim::Register, int64_t(3) << 31, 0, 0}};
+  EXPECT_EQ(rejection(raw),
+            "a register mode of extent 6442450944 makes more than 2^40 "
+            "registers, lanes and waves together");
+  raw.modes = {{HwDim::Register, int64_t(1) << 31, 0, 0},
+               {HwDim::Wave, 3, 0, 0}};
+  EXPECT_EQ(rejection(raw), "a wave mode of extent 3 makes more than 2^40 "
+                            "registers, lanes and waves together");
+  raw.modes = {};
+  raw.bases[0].append(40, Basis{0, 0});
+  EXPECT_EQ(rejection(raw), "expected at most 40 hardware bits, found 48");
 }
 
 // Two descriptions of one map give equal layouts, and only those do.
