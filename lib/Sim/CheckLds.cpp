@@ -74,7 +74,8 @@ bool LdsOrder::isOrdered(const Access &earlier, unsigned wave) const {
 
 std::optional<LdsConflict> LdsOrder::against(uint32_t entry, unsigned otherWave,
                                              bool isWrite, unsigned mask,
-                                             uint32_t dword) const {
+                                             uint32_t dword,
+                                             bool unchanged) const {
   uint32_t id = entry >> maskBits;
   if (!(entry & mask) || id < firstId) {
     return std::nullopt;
@@ -89,9 +90,12 @@ std::optional<LdsConflict> LdsOrder::against(uint32_t entry, unsigned otherWave,
       return std::nullopt;
     }
   } else {
+    bool sameValue = unchanged && isWrite &&
+                     earlier.kind == LdsAccessKind::Write &&
+                     now.kind == LdsAccessKind::Write;
     bool bothAtomic = earlier.kind == LdsAccessKind::Atomic &&
                       now.kind == LdsAccessKind::Atomic;
-    if (id < orderedBelow[otherWave] || bothAtomic ||
+    if (id < orderedBelow[otherWave] || bothAtomic || sameValue ||
         isOrdered(earlier, now.wave)) {
       return std::nullopt;
     }
@@ -104,7 +108,8 @@ std::optional<LdsConflict> LdsOrder::against(uint32_t entry, unsigned otherWave,
                      dword * 4};
 }
 
-std::optional<LdsConflict> LdsOrder::touch(uint32_t address, unsigned bytes) {
+std::optional<LdsConflict> LdsOrder::touch(uint32_t address, unsigned bytes,
+                                           bool unchanged) {
   const Access &now = accesses.back();
   uint32_t id = nextId - 1;
   bool isWrite = now.kind != LdsAccessKind::Read;
@@ -119,9 +124,11 @@ std::optional<LdsConflict> LdsOrder::touch(uint32_t address, unsigned bytes) {
     unsigned mask = ((1u << last) - 1) & ~((1u << (at % 4)) - 1);
     for (unsigned wave = 0; wave < waveCount && !conflict; ++wave) {
       size_t place = size_t(wave) * dwords + dword;
-      conflict = against(writes[place], wave, true, mask, uint32_t(dword));
+      conflict =
+          against(writes[place], wave, true, mask, uint32_t(dword), unchanged);
       if (!conflict && isWrite) {
-        conflict = against(reads[place], wave, false, mask, uint32_t(dword));
+        conflict =
+            against(reads[place], wave, false, mask, uint32_t(dword), false);
       }
     }
     uint32_t &entry =

@@ -44,8 +44,11 @@ public:
   uint32_t begin(unsigned wave, uint32_t record, LdsAccessKind kind);
 
   /// Adds bytes [address, address + bytes) to the access begun last, and finds
-  /// out whether something else is in the way.
-  std::optional<LdsConflict> touch(uint32_t address, unsigned bytes);
+  /// out whether something else is in the way. A write that leaves the bytes
+  /// as they are does not conflict with other writes: waves may store the same
+  /// values.
+  std::optional<LdsConflict> touch(uint32_t address, unsigned bytes,
+                                   bool unchanged = false);
 
   /// A wait has covered the access.
   void complete(uint32_t access);
@@ -68,7 +71,7 @@ private:
   /// What the shadow entry of another (or the own) wave has against us.
   std::optional<LdsConflict> against(uint32_t entry, unsigned otherWave,
                                      bool isWrite, unsigned mask,
-                                     uint32_t dword) const;
+                                     uint32_t dword, bool unchanged) const;
 
   // A shadow entry is an access number and the bytes of the dword it touched.
   static constexpr unsigned maskBits = 4;

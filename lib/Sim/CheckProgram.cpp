@@ -258,6 +258,7 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
   StringRef name = text.mnemonic;
   CheckRecord record;
   record.kind = kindOf(name);
+  record.taintRule = taintRuleOf(name);
   StringRef stem = stripEncodingSuffix(name);
   bool swapsBoth = false;
   switch (record.kind) {

@@ -74,13 +74,45 @@ enum CheckFlags : uint32_t {
   checkUsesM0 = 1 << 23, ///< without naming it
 };
 
+/// How undefined data go through an instruction.
+enum class TaintRule : uint8_t {
+  All,          ///< every source to every destination
+  SelectByMask, ///< v_cndmask
+  CarryIn,      ///< the last source is a mask of lanes
+  ReadLane,
+  ReadFirstLane,
+  WriteLane,
+  Swap,
+  SwapRows,   ///< v_permlane16_swap
+  SwapHalves, ///< v_permlane32_swap
+  ScalarAnd,
+  ScalarOr,
+  ScalarBitwise,
+  ScalarSelect,
+  ScalarMove, ///< all sources; SCC stays
+  SaveExec,
+  BranchScc,
+  BranchVcc,
+  BranchExec,
+  Product16,
+  Product32,
+  ProductBlocks,
+  LdsPermute,
+  LdsBackwardPermute,
+  LdsSwizzle,
+};
+
+/// The rule of an instruction in assembly text.
+TaintRule taintRuleOf(llvm::StringRef mnemonic);
+
 /// What the checks know of one instruction.
 struct CheckRecord {
   CheckKind kind = CheckKind::Other;
   uint8_t defCount = 0, useCount = 0;
   uint8_t passes = 0; ///< of a matrix product
   uint8_t waitStates = 1;
-  uint8_t bytes = 0;     ///< per lane of an LDS access
+  uint8_t bytes = 0; ///< per lane of an LDS access
+  TaintRule taintRule = TaintRule::All;
   uint16_t mnemonic = 0; ///< equal for equal mnemonics
   uint32_t flags = 0;
   RegisterRange defs[3];

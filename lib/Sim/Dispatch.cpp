@@ -118,8 +118,7 @@ Error Dispatch::prepare() {
   entryRecord = *record;
   observed = config.checks.any() || config.statistics || config.profile;
   if (observed) {
-    checks.emplace(
-        LaunchChecks{config.checks, CheckProgram(*program), std::move(*chip)});
+    checks.emplace(config.checks, *program, std::move(*chip));
   }
   if (config.workgroupOrder) {
     order.resize(workgroups);
@@ -357,10 +356,6 @@ void Dispatch::startWave(Wave &wave, Worker &worker, unsigned waveIndex) {
   wave.failure.clear();
   wave.failedCheck.reset();
   wave.checks = nullptr;
-  if (observed) {
-    wave.checks = worker.waveChecks[waveIndex].get();
-    wave.checks->reset(worker.group, wave);
-  }
   wave.scratchBytes = (info.scratchBytes + 3) / 4 * 4 +
                       (info.dynamicStack ? dynamicStackBytes : 0);
   wave.scratch.assign(size_t(wave.scratchBytes) * waveSize, 0xA5);
@@ -423,6 +418,10 @@ void Dispatch::startWave(Wave &wave, Worker &worker, unsigned waveIndex) {
   }
   if (rsrc2 & 1) { // private segment wave offset: architected flat scratch
     wave.s[reg++] = 0;
+  }
+  if (observed) {
+    wave.checks = worker.waveChecks[waveIndex].get();
+    wave.checks->reset(worker.group, wave, reg);
   }
 }
 
@@ -518,6 +517,7 @@ bool Dispatch::runWorkgroup(Worker &worker, uint64_t position) {
   group.lds.assign(ldsBytes, 0xA5);
   if (observed) {
     worker.group.ldsOrder.reset(wavesPerWorkgroup, ldsBytes);
+    worker.group.ldsUndefined.assign(ldsBytes, 1);
   }
   for (unsigned i = 0; i < wavesPerWorkgroup; ++i) {
     startWave(*worker.waves[i], worker, i);

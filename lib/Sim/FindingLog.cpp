@@ -15,7 +15,10 @@ void FindingLog::add(RawFinding finding) {
   if (isNew) {
     return;
   }
-  uint64_t count = entry->second.count + finding.count;
+  // How often races between workgroups are met depends on host threads.
+  uint64_t count = finding.check == Check::GlobalRace
+                       ? 1
+                       : entry->second.count + finding.count;
   auto order = [](const RawFinding &raw) {
     FindingSite other = raw.other.value_or(FindingSite());
     return std::tuple(raw.site.workgroup, raw.site.wave, raw.site.lane,

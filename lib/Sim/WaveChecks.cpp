@@ -12,9 +12,11 @@ using namespace llvm;
 
 namespace tenon::sim {
 
-void WaveChecks::reset(GroupChecks &groupChecks, const Wave &wave) {
+void WaveChecks::reset(GroupChecks &groupChecks, const Wave &wave,
+                       unsigned scalars) {
   group = &groupChecks;
   hazards.reset(group->launch->program);
+  taint.reset(scalars);
   current = wave.pc;
   completed.clear();
 }
@@ -47,6 +49,13 @@ void WaveChecks::before(Wave &wave, uint32_t record) {
     if (hazards.issue(record, finding)) [[unlikely]] {
       report(Check::Hazard, wave, -1, std::move(finding.message),
              FindingSite{0, wave.waveIndex, -1, finding.producer});
+    }
+  }
+  if (has(Check::Uninit)) {
+    TaintFault fault = taint.step(wave, now, wave.program->records()[record],
+                                  group->ldsUndefined);
+    if (fault.message) [[unlikely]] {
+      report(Check::Uninit, wave, fault.lane, fault.message);
     }
   }
   if (now.kind == CheckKind::Lds && now.bytes) {
@@ -92,8 +101,20 @@ static std::string describe(const LdsConflict &conflict, const Wave &wave,
                                    : ": there is no barrier between them");
 }
 
+/// Whether LDS holds already what a lane is about to write.
+static bool leavesUnchanged(const Wave &wave, unsigned row, unsigned lane,
+                            uint32_t address, unsigned bytes) {
+  const std::vector<uint8_t> &lds = wave.workgroup->lds;
+  bool isEqual = uint64_t(address) + bytes <= lds.size();
+  for (unsigned i = 0; i < bytes && isEqual; ++i) {
+    isEqual =
+        lds[address + i] == uint8_t(wave.v[row + i / 4][lane] >> (8 * (i % 4)));
+  }
+  return isEqual;
+}
+
 void WaveChecks::ldsPart(Wave &wave, const CheckRecord &record,
-                         const uint32_t *address, uint32_t offset,
+                         const uint32_t *address, uint32_t offset, unsigned row,
                          LdsAccessKind kind) {
   unsigned bytes = record.bytes;
   unsigned unit = record.is(checkTransposed) ? 8 : std::min(bytes, 4u);
@@ -113,7 +134,10 @@ void WaveChecks::ldsPart(Wave &wave, const CheckRecord &record,
                      bytes, at, unit)
                  .str());
     }
-    std::optional<LdsConflict> conflict = group->ldsOrder.touch(at, bytes);
+    bool unchanged = kind == LdsAccessKind::Write &&
+                     leavesUnchanged(wave, row, lane, at, bytes);
+    std::optional<LdsConflict> conflict =
+        group->ldsOrder.touch(at, bytes, unchanged);
     if (conflict && !raced) [[unlikely]] {
       raced = true;
       report(conflict->wave == wave.waveIndex ? Check::Wait : Check::LdsRace,
@@ -138,7 +162,7 @@ void WaveChecks::ldsAccess(Wave &wave, const CheckRecord &record) {
   unsigned parts = record.is(checkTwoAddress) ? 2 : 1;
   for (unsigned part = 0; part < parts; ++part) {
     ldsPart(wave, record, address, uint32_t(part ? instr.imm1 : instr.imm),
-            kind);
+            part ? instr.data1 : instr.data, kind);
   }
   AccessStatistics &statistics = group->statistics;
   (kind == LdsAccessKind::Read    ? statistics.ldsReadBytes
@@ -156,6 +180,11 @@ void WaveChecks::copyToLds(Wave &wave, const CheckRecord &record) {
   bool raced = false;
   for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
+    uint64_t begin = base + lane * record.bytes,
+             size = group->ldsUndefined.size();
+    std::fill(
+        group->ldsUndefined.begin() + std::min(begin, size),
+        group->ldsUndefined.begin() + std::min(begin + record.bytes, size), 0);
     std::optional<LdsConflict> conflict =
         group->ldsOrder.touch(base + lane * record.bytes, record.bytes);
     if (conflict && !raced) [[unlikely]] {
@@ -224,6 +253,12 @@ void WaveChecks::memoryAccess(Wave &wave, const LaneAddresses &lanes,
     statistics.loadToLdsBytes += moved;
     break;
   }
+  if (has(Check::GlobalRace)) {
+    followOrder(wave, lanes, bytes, kind);
+  }
+  if (has(Check::Uninit)) {
+    followUndefined(wave, lanes, bytes, kind);
+  }
   if (has(Check::Align)) {
     unsigned unit = std::min(bytes, 4u);
     for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
@@ -234,6 +269,75 @@ void WaveChecks::memoryAccess(Wave &wave, const LaneAddresses &lanes,
                        lanes.address[lane], unit)
                    .str());
         break;
+      }
+    }
+  }
+}
+
+/// Races with other workgroups. Accesses to the kernel's own data only; what
+/// goes past the caches orders, like atomics.
+void WaveChecks::followOrder(Wave &wave, const LaneAddresses &lanes,
+                             unsigned bytes, MemoryAccessKind kind) {
+  constexpr uint8_t sc1 = 4;
+  const Instr &instr = wave.program->records()[current];
+  GlobalOrder &order = group->launch->globalOrder;
+  if (kind == MemoryAccessKind::Atomic || (instr.cachePolicy & sc1)) {
+    return order.synchronise(wave.workgroup->linearId);
+  }
+  bool isWrite = kind == MemoryAccessKind::Store;
+  GlobalOrder::Access access = {wave.workgroup->linearId, wave.waveIndex,
+                                current, isWrite};
+  SmallVector<GlobalOrder::Access, 4> conflicts;
+  for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    conflicts.clear();
+    order.touch(access, lanes.address[lane], bytes, conflicts);
+    for (const GlobalOrder::Access &earlier : conflicts) {
+      FindingSite here = {access.workgroup, access.wave, int32_t(lane),
+                          current};
+      FindingSite there = {earlier.workgroup, earlier.wave, -1, earlier.record};
+      // The finding is about the later workgroup, whichever ran first.
+      bool isLater = access.workgroup > earlier.workgroup;
+      here.lane = isLater ? here.lane : -1;
+      bool siteWrites = isLater ? isWrite : earlier.isWrite;
+      bool otherWrites = isLater ? earlier.isWrite : isWrite;
+      group->log.add(
+          {Check::GlobalRace, isLater ? here : there, isLater ? there : here,
+           formatv("{0} bytes that another workgroup {1}: no atomics order the "
+                   "two workgroups",
+                   siteWrites ? "writes" : "reads",
+                   otherWrites ? "writes" : "reads")
+               .str()});
+    }
+  }
+}
+
+/// Undefined bytes of device memory that are loaded, and those that a store
+/// defines.
+void WaveChecks::followUndefined(Wave &wave, const LaneAddresses &lanes,
+                                 unsigned bytes, MemoryAccessKind kind) {
+  const Instr &instr = wave.program->records()[current];
+  for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    uint8_t *shadow = wave.memory->undefinedBytes(lanes.address[lane], bytes);
+    if (!shadow) {
+      continue;
+    }
+    if (kind == MemoryAccessKind::Store || kind == MemoryAccessKind::Atomic) {
+      std::fill_n(shadow, bytes, 0);
+      continue;
+    }
+    for (unsigned i = 0; i < bytes; ++i) {
+      if (!shadow[i]) {
+        continue;
+      }
+      if (kind == MemoryAccessKind::Load) {
+        taint.markUndefined(instr.dst + i / 4, uint64_t(1) << lane);
+        continue;
+      }
+      uint64_t at = wave.s[sgprM0] + uint32_t(instr.imm) + lane * bytes + i;
+      if (at < group->ldsUndefined.size()) {
+        group->ldsUndefined[at] = 1;
       }
     }
   }

@@ -4,9 +4,11 @@
 #ifndef TENON_LIB_SIM_WAVECHECKS_H
 #define TENON_LIB_SIM_WAVECHECKS_H
 
+#include "CheckGlobal.h"
 #include "CheckHazard.h"
 #include "CheckLds.h"
 #include "CheckProgram.h"
+#include "CheckTaint.h"
 #include "FindingLog.h"
 #include "MemoryAccess.h"
 
@@ -18,15 +20,20 @@ namespace tenon::sim {
 
 /// What the checks of a launch have in common.
 struct LaunchChecks {
+  LaunchChecks(CheckSet on, const Program &program, target::TargetInfo chip)
+      : on(on), program(program), chip(std::move(chip)) {}
+
   CheckSet on;
   CheckProgram program;
   target::TargetInfo chip;
+  mutable GlobalOrder globalOrder; ///< has locks of its own
 };
 
 /// The checks of the workgroup that a host thread runs.
 struct GroupChecks {
   const LaunchChecks *launch = nullptr;
   LdsOrder ldsOrder;
+  std::vector<uint8_t> ldsUndefined; ///< by byte, not zero: undefined
   FindingLog log;
   AccessStatistics statistics;
 };
@@ -36,8 +43,8 @@ struct GroupChecks {
 /// of their lanes through noteMemoryAccess.
 class WaveChecks {
 public:
-  /// Starts a wave.
-  void reset(GroupChecks &groupChecks, const Wave &wave);
+  /// Starts a wave whose first `scalars` scalar registers are defined.
+  void reset(GroupChecks &groupChecks, const Wave &wave, unsigned scalars);
 
   void before(Wave &wave, uint32_t record);
   void after(Wave &wave);
@@ -52,13 +59,18 @@ public:
 private:
   void ldsAccess(Wave &wave, const CheckRecord &record);
   void ldsPart(Wave &wave, const CheckRecord &record, const uint32_t *address,
-               uint32_t offset, LdsAccessKind kind);
+               uint32_t offset, unsigned row, LdsAccessKind kind);
   void countBankConflicts(const CheckRecord &record, const uint32_t *address,
                           uint32_t offset, uint64_t lanes);
+  void followOrder(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
+                   MemoryAccessKind kind);
+  void followUndefined(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
+                       MemoryAccessKind kind);
   void copyToLds(Wave &wave, const CheckRecord &record);
 
   GroupChecks *group = nullptr;
   HazardState hazards;
+  TaintState taint;
   uint32_t current = 0; ///< record of the instruction under way
   std::vector<uint32_t> completed;
 };

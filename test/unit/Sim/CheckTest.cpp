@@ -101,6 +101,14 @@ TEST(SimCheck, LdsBytesOfOneDwordAreApart) {
   EXPECT_TRUE(has(text, "lds-race")) << text;
 }
 
+// Waves may write the same values to one place.
+TEST(SimCheck, EqualLdsWritesAreNoRace) {
+  std::string place = "  v_and_b32 v5, 63, v0\n  v_lshlrev_b32 v6, 2, v5\n";
+  EXPECT_EQ(runWorkgroups(place + "  ds_write_b32 v6, v5\n"), "");
+  std::string text = runWorkgroups(place + "  ds_write_b32 v6, v0\n");
+  EXPECT_TRUE(has(text, "lds-race")) << text;
+}
+
 // Atomics on one place are no race; a plain read beside them is one.
 TEST(SimCheck, LdsAtomicsOrder) {
   std::string atomic = "  v_mov_b32 v5, 0\n  v_mov_b32 v6, 1\n"
@@ -208,6 +216,39 @@ TEST(SimCheck, AccumulatorsAreForwarded) {
   EXPECT_EQ(hazardsOf(mfma + mfma + mfma), "");
 }
 
+// Workgroups that touch the same bytes need atomics between them.
+TEST(SimCheck, RacesBetweenWorkgroups) {
+  std::string write = "  global_store_dword v1, v0, s[4:5]\n";
+  std::string one = runWorkgroups(write, 5, 1);
+  EXPECT_TRUE(has(one, "global-race: kernel k, workgroup (1, 0, 0), wave 0"))
+      << one;
+  EXPECT_TRUE(has(one, "other access: workgroup (0, 0, 0)")) << one;
+  EXPECT_EQ(one, runWorkgroups(write, 5, 3));
+  EXPECT_EQ(one, runWorkgroups(write, 5, 1, 99));
+  EXPECT_EQ(runWorkgroups(write, 1), "");
+  // Reads are none, and every workgroup has its own kibibyte here.
+  EXPECT_EQ(runWorkgroups("  global_load_dword v4, v1, s[4:5]\n", 5), "");
+  std::string own = "  s_lshl_b32 s7, s2, 10\n  v_add_u32 v3, s7, v1\n"
+                    "  global_store_dword v3, v0, s[4:5]\n"
+                    "  s_waitcnt vmcnt(0)\n";
+  EXPECT_EQ(runWorkgroups(own, 5), "");
+  // The next one's kibibyte is another's, unless a counter orders them.
+  std::string next = "  v_add_u32 v3, 0x400, v3\n"
+                     "  global_load_dword v4, v3, s[4:5]\n"
+                     "  s_waitcnt vmcnt(0)\n";
+  std::string text = runWorkgroups(own + next, 5);
+  EXPECT_TRUE(has(text, "global-race")) << text;
+  // Descending order: the kibibyte that is read was written before.
+  std::string count = "  v_mov_b32 v5, 0x8000\n  v_mov_b32 v6, 1\n"
+                      "  global_atomic_add v7, v5, v6, s[4:5] sc0\n"
+                      "  s_waitcnt vmcnt(0)\n";
+  std::string last = "  s_sub_u32 s7, 4, s2\n  s_lshl_b32 s7, s7, 10\n"
+                     "  v_add_u32 v3, s7, v1\n"
+                     "  global_store_dword v3, v0, s[4:5]\n"
+                     "  s_waitcnt vmcnt(0)\n";
+  EXPECT_EQ(runWorkgroups(last + count + next, 4), "");
+}
+
 // Faults that end a launch are findings of it.
 TEST(SimCheck, WhatEndsALaunchIsAFinding) {
   std::string text = runWorkgroups("  v_add_u32 v1, 0x10000, v1\n"
@@ -218,6 +259,110 @@ TEST(SimCheck, WhatEndsALaunchIsAFinding) {
   EXPECT_TRUE(has(text, "barrier: kernel k")) << text;
   text = runWorkgroups(".Lloop:\n  s_branch .Lloop\n");
   EXPECT_TRUE(has(text, "budget: kernel k")) << text;
+}
+
+std::string undefinedIn(const std::string &instructions) {
+  LaneProgram program;
+  program.options.ldsBytes = 1024;
+  program.inputs = {lanes([](unsigned i) { return i; })};
+  program.instructions = instructions;
+  return findingsOf(program, Check::Uninit);
+}
+
+// Undefined registers may be moved about, but not be stored.
+TEST(SimCheck, UndefinedRegistersThatReachAStore) {
+  for (const char *body :
+       {"  v_add_u32 v40, v10, v30\n", "  v_mov_b32 v40, s40\n",
+        "  v_accvgpr_read_b32 v40, a7\n",
+        "  v_mov_b32 v9, v30\n  v_add_f32_dpp v40, v9, v10 row_ror:8 "
+        "row_mask:0xf bank_mask:0xf\n",
+        "  v_readlane_b32 s40, v30, 3\n  v_mov_b32 v40, s40\n",
+        "  v_mov_b32 v41, v10\n  v_permlane32_swap_b32 v40, v41\n",
+        "  ds_read_b32 v40, v1\n  s_waitcnt lgkmcnt(0)\n",
+        "  v_mov_b32 v9, 0\n  ds_bpermute_b32 v40, v9, v30\n"
+        "  s_waitcnt lgkmcnt(0)\n"}) {
+    std::string text = undefinedIn(body);
+    EXPECT_TRUE(has(text, "undefined data are stored")) << body << text;
+    EXPECT_TRUE(has(text, "global_store_dword v1, v40")) << body << text;
+  }
+}
+
+// What masks, selections and EXEC leave out is not used.
+TEST(SimCheck, UndefinedLanesThatAreLeftOut) {
+  for (const char *body :
+       {// The undefined source is not chosen in any lane.
+        "  s_mov_b64 s[20:21], -1\n  v_cndmask_b32 v40, v30, v10, s[20:21]\n",
+        "  s_mov_b64 s[20:21], 0\n  v_cndmask_b32 v40, v10, v30, s[20:21]\n",
+        // A lane that is defined by another instruction.
+        "  v_mov_b32 v40, v10\n  s_mov_b64 exec, 1\n  v_mov_b32 v40, v30\n"
+        "  v_mov_b32 v40, 0\n",
+        "  ds_write_b32 v1, v30\n  ds_write_b32 v1, v10\n"
+        "  ds_read_b32 v40, v1\n  s_waitcnt lgkmcnt(0)\n",
+        "  v_mov_b32 v40, 0\n  v_writelane_b32 v40, s4, 3\n"}) {
+    EXPECT_EQ(undefinedIn(body), "") << body;
+  }
+}
+
+// A ragged matrix product: undefined rows of A spoil their rows of D only.
+TEST(SimCheck, UndefinedRowsOfAMatrixProduct) {
+  // Lanes with l % 16 == 15 hold row 15 of A, which v43 of the last lane group
+  // has.
+  std::string body = "  v_mov_b32 v20, v10\n  v_mov_b32 v21, v10\n"
+                     "  v_mov_b32 v40, 0\n  v_mov_b32 v41, 0\n"
+                     "  v_mov_b32 v42, 0\n  v_mov_b32 v43, 0\n"
+                     "  s_mov_b32 exec_lo, 0x80008000\n"
+                     "  s_mov_b32 exec_hi, 0x80008000\n"
+                     "  v_mov_b32 v20, v30\n  s_mov_b64 exec, -1\n  s_nop 7\n"
+                     "  v_mfma_f32_16x16x4_f32 v[40:43], v20, v21, v[40:43]\n"
+                     "  s_nop 15\n";
+  EXPECT_EQ(undefinedIn(body), "");
+  std::string text = undefinedIn(body + "  v_mov_b32 v40, v43\n");
+  EXPECT_TRUE(has(text, "lane 48")) << text;
+}
+
+// Undefined data in addresses, EXEC and branches.
+TEST(SimCheck, UndefinedDataThatSteer) {
+  std::string text = undefinedIn("  v_mov_b32 v40, 0\n  ds_read_b32 v9, v30\n"
+                                 "  s_waitcnt lgkmcnt(0)\n");
+  EXPECT_TRUE(has(text, "the address depends on undefined data")) << text;
+  text = undefinedIn("  v_mov_b32 v40, 0\n  s_cmp_eq_u32 s40, 0\n"
+                     "  s_cbranch_scc1 .Lnext\n.Lnext:\n");
+  EXPECT_TRUE(has(text, "the branch depends on undefined data")) << text;
+  text = undefinedIn("  v_mov_b32 v40, 0\n  v_cmp_eq_u32 vcc, v30, v10\n"
+                     "  s_and_saveexec_b64 s[20:21], vcc\n");
+  EXPECT_TRUE(has(text, "EXEC depends on undefined data")) << text;
+}
+
+// Device memory that was declared undefined is defined by stores.
+TEST(SimCheck, UndefinedDeviceMemory) {
+  std::string body = "  s_load_dwordx4 s[4:7], s[0:1], 0x0\n"
+                     "  v_lshlrev_b32 v1, 2, v0\n  s_waitcnt lgkmcnt(0)\n";
+  auto findings = [&](const std::string &more) {
+    std::shared_ptr<const CodeObject> object =
+        loadObject(assemble(body + more));
+    Device device;
+    AllocOptions undefined;
+    undefined.undefined = true;
+    LaunchConfig config;
+    config.block = {64, 1, 1};
+    config.setArg(0, llvm::cantFail(device.memory().allocate(256, undefined)));
+    config.setArg(8, llvm::cantFail(device.memory().allocate(256)));
+    LaunchResult result =
+        llvm::cantFail(device.launch(object->kernels()[0], config));
+    std::string text;
+    for (const Finding &finding : result.findings) {
+      text += formatFinding(finding);
+    }
+    return text;
+  };
+  std::string copy = "  global_load_dword v2, v1, s[4:5]\n"
+                     "  s_waitcnt vmcnt(0)\n"
+                     "  global_store_dword v1, v2, s[6:7]\n";
+  EXPECT_TRUE(has(findings(copy), "uninit: ")) << findings(copy);
+  EXPECT_EQ(findings("  global_store_dword v1, v1, s[4:5]\n"
+                     "  s_waitcnt vmcnt(0)\n" +
+                     copy),
+            "");
 }
 
 // Accesses to device memory and LDS want their natural alignment, up to four
