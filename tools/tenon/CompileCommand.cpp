@@ -55,9 +55,8 @@ static int compileCommand(CompileArguments &arguments) {
   if (failed(compiled)) {
     return CannotCompileOrExecute;
   }
-  // A report alone is what was asked for; the object goes to standard output
-  // only when nothing else does.
-  bool objectWanted = !arguments.output.empty() || !wantsReport;
+  // The object goes to standard output unless the report does.
+  bool objectWanted = !arguments.output.empty() || !arguments.report;
   llvm::StringRef object(
       reinterpret_cast<const char *>(compiled->codeObject.data()),
       compiled->codeObject.size());
@@ -96,7 +95,8 @@ void cli::addCompile(CLI::App &app, Action &action) {
       ->check(CLI::IsMember({"spec", "tile", "isa", "object"}))
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output,
-                      "Output file (default and '-': standard output)");
+                      "Output file (default and '-': standard output; with "
+                      "--report and no -o, the report alone)");
   command->add_flag("--report", arguments->report,
                     "Print registers, LDS, occupancy and instruction counts");
   command->add_option("--report-json", arguments->reportJson,

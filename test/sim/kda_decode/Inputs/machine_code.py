@@ -3,6 +3,7 @@
 
 import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,7 +23,8 @@ def compile_variant(settings):
         command + ["--emit", "isa"], capture_output=True, text=True, check=True
     ).stdout
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        subprocess.run(command + ["--report-json", report.name], check=True)
+        outputs = ["--report-json", report.name, "-o", os.devnull]
+        subprocess.run(command + outputs, check=True)
         kernels = json.load(report)["kernels"]
     body = assembly[assembly.index("\nkda_decode:") :]
     lines = re.findall(r"^\t([a-z]\w+.*)$", body[: body.index(".section")], re.M)
