@@ -56,6 +56,14 @@ tile.kernel @k() attributes {waves = 1 : i32, lds_bytes = -16 : i64} {
 
 // -----
 
+// The back end ignores a strategy that it does not know, so the verifier does not.
+// expected-error @+1 {{scheduler must be one of coexec, iterative-ilp, iterative-maxocc, iterative-minreg, max-ilp, max-memory-clause; found 'fast'}}
+tile.kernel @k() attributes {waves = 1 : i32, scheduler = "fast"} {
+  tile.return
+}
+
+// -----
+
 // A kernel has a body.
 // expected-error @+1 {{failed to verify constraint: region with at least 1 blocks}}
 tile.kernel @k() attributes {waves = 1 : i32}
