@@ -16,7 +16,7 @@ using namespace tenon::sim::test;
 /// Runs a loop of `iterations` around `body`, with a buffer of 1 MiB at s[8:11]
 /// and s[4:5], and v1 = 4 * lane.
 static void runLoop(benchmark::State &state, const std::string &body,
-                    unsigned iterations, unsigned workItems = 64) {
+                    unsigned iterations, CheckSet checks = CheckSet::none()) {
   KernelOptions options;
   options.ldsBytes = 65536;
   std::string text = R"(
@@ -38,8 +38,9 @@ static void runLoop(benchmark::State &state, const std::string &body,
       loadObject(assemble(text, options));
   Device device;
   LaunchConfig config;
-  config.block = {workItems, 1, 1};
+  config.block = {64, 1, 1};
   config.numThreads = 1;
+  config.checks = checks;
   config.setArg(0, llvm::cantFail(device.memory().allocate(1 << 20)));
   uint64_t instructions = 0;
   for (auto _ : state) {
@@ -91,6 +92,22 @@ BENCHMARK_CAPTURE(
     single, Mfma16x16x32Bf16,
     "v_mfma_f32_16x16x32_bf16 v[20:23], v[10:13], v[14:17], v[20:23]");
 
+/// The same with all checks.
+static void checked(benchmark::State &state, const std::string &instruction) {
+  runLoop(state, repeat("  " + instruction + "\n", 16), 2000, CheckSet::all());
+}
+
+BENCHMARK_CAPTURE(checked, Fma, "v_fma_f32 v10, v11, v12, v13");
+BENCHMARK_CAPTURE(checked, PackedFma,
+                  "v_pk_fma_f32 v[10:11], v[12:13], v[14:15], v[16:17]");
+BENCHMARK_CAPTURE(checked, MulLo, "v_mul_lo_u32 v10, v11, v12");
+BENCHMARK_CAPTURE(checked, Dpp, "v_add_f32_dpp v10, v11, v12 row_ror:8");
+BENCHMARK_CAPTURE(checked, Cndmask, "v_cndmask_b32 v10, v11, v12, vcc");
+BENCHMARK_CAPTURE(checked, ScalarAdd, "s_add_u32 s20, s21, s22");
+BENCHMARK_CAPTURE(
+    checked, Mfma16x16x32Bf16,
+    "v_mfma_f32_16x16x32_bf16 v[20:23], v[10:13], v[14:17], v[20:23]");
+
 static void partialExec(benchmark::State &state) {
   runLoop(state,
           "  s_mov_b64 exec, 0x0fffffff\n" +
@@ -99,14 +116,15 @@ static void partialExec(benchmark::State &state) {
 }
 BENCHMARK(partialExec);
 
-static void ldsRoundTrip(benchmark::State &state) {
+static void ldsRoundTrip(benchmark::State &state, CheckSet checks) {
   runLoop(state,
           repeat("  ds_write_b128 v2, v[10:13]\n  ds_read_b128 v[14:17], v2\n"
                  "  s_waitcnt lgkmcnt(0)\n",
                  4),
-          2000);
+          2000, checks);
 }
-BENCHMARK(ldsRoundTrip);
+BENCHMARK_CAPTURE(ldsRoundTrip, plain, CheckSet::none());
+BENCHMARK_CAPTURE(ldsRoundTrip, checked, CheckSet::all());
 
 static void ldsScattered(benchmark::State &state) {
   runLoop(state,
@@ -139,7 +157,7 @@ BENCHMARK(memoryScattered);
 
 /// The shape of a decode kernel's inner loop: loads in flight while the lanes
 /// compute, a cross-lane reduction, a transcendental, a store.
-static void mixed(benchmark::State &state) {
+static void mixed(benchmark::State &state, CheckSet checks) {
   runLoop(state, R"(
   buffer_load_dwordx4 v[10:13], v2, s[8:11], 0 offen nt
   buffer_load_dwordx4 v[14:17], v2, s[8:11], 0 offen offset:1024 nt
@@ -167,8 +185,9 @@ static void mixed(benchmark::State &state) {
   s_add_u32 s23, s24, s25
   buffer_store_dwordx4 v[10:13], v2, s[8:11], 0 offen nt
 )",
-          4000);
+          4000, checks);
 }
-BENCHMARK(mixed);
+BENCHMARK_CAPTURE(mixed, plain, CheckSet::none());
+BENCHMARK_CAPTURE(mixed, checked, CheckSet::all());
 
 BENCHMARK_MAIN();

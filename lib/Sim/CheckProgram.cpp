@@ -134,20 +134,23 @@ static void describeMfma(const TextInstruction &text, Processor processor,
   record.passes = uint8_t(passes);
 }
 
-/// Bytes that a lane moves in an LDS instruction.
+/// Bytes that a lane moves in an LDS instruction: its first type counts, as in
+/// "ds_write2st64_b32", "ds_read_u8_d16_hi", "ds_read_b64_tr_b16".
 static unsigned ldsBytes(StringRef name) {
   if (name.contains("permute") || name.contains("swizzle") ||
       name == "ds_nop") {
     return 0;
   }
-  for (StringRef part : {"b128", "b96", "64", "32", "16", "8"}) {
-    if (name.contains(part)) {
-      return part == "b128"  ? 16
-             : part == "b96" ? 12
-                             : (part == "64"                              ? 8
-                                : part == "32" || name.contains("pk_add") ? 4
-                                : part == "16"                            ? 2
-                                                                          : 1);
+  if (name.contains("_pk_")) {
+    return 4;
+  }
+  SmallVector<StringRef> parts;
+  name.split(parts, '_');
+  for (StringRef part : parts) {
+    unsigned bits = 0;
+    bool isType = part.size() > 1 && StringRef("biuf").contains(part[0]);
+    if (isType && !part.drop_front().getAsInteger(10, bits) && bits % 8 == 0) {
+      return bits / 8;
     }
   }
   return 4;

@@ -348,6 +348,9 @@ TaintFault TaintState::stepSalu(const Wave &wave, const CheckRecord &record,
                  !record.is(checkSetReg);
   auto zeros = [&](const Operand &operand, bool ones) -> uint64_t {
     // Bits that are defined and decide the result by themselves.
+    if (operand.kind == OperandKind::Sgpr && operand.reg + 1 >= sgprCount) {
+      return 0;
+    }
     uint64_t value = wave.readScalar64(operand);
     uint64_t undefined =
         operand.kind == OperandKind::Sgpr ? pairTaint(operand.reg) : 0;
@@ -470,6 +473,10 @@ TaintFault TaintState::stepLds(const Wave &wave, const CheckRecord &record,
                                const Instr &instr,
                                std::vector<uint8_t> &undefined) {
   uint64_t exec = wave.exec();
+  if (instr.addr == noRow) { // counters, and addresses by lane number
+    define(record, exec, 0);
+    return {};
+  }
   if (!record.bytes) { // ds_swizzle, ds_permute, ds_bpermute, ds_nop
     uint64_t taint = 0;
     if (record.taintRule == TaintRule::LdsBackwardPermute) {

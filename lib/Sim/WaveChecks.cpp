@@ -122,7 +122,7 @@ void WaveChecks::ldsPart(Wave &wave, const CheckRecord &record,
     unit = bytes;
   }
   uint64_t exec = wave.exec();
-  bool raced = false, misaligned = false;
+  bool raced = false, misaligned = false, outside = false;
   for (uint64_t rest = exec; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint32_t at = address[lane] + offset;
@@ -133,6 +133,16 @@ void WaveChecks::ldsPart(Wave &wave, const CheckRecord &record,
                      "{2}",
                      bytes, at, unit)
                  .str());
+    }
+    uint64_t size = wave.workgroup->lds.size();
+    if (uint64_t(at) + bytes > size && !outside) [[unlikely]] {
+      outside = true;
+      report(
+          Check::Bounds, wave, int(lane),
+          formatv("{0} bytes at LDS address {1:x}, beyond the {2} bytes that "
+                  "the workgroup has",
+                  bytes, at, size)
+              .str());
     }
     bool unchanged = kind == LdsAccessKind::Write &&
                      leavesUnchanged(wave, row, lane, at, bytes);
@@ -150,6 +160,9 @@ void WaveChecks::ldsPart(Wave &wave, const CheckRecord &record,
 
 void WaveChecks::ldsAccess(Wave &wave, const CheckRecord &record) {
   const Instr &instr = wave.program->records()[current];
+  if (instr.addr == noRow) {
+    return; // counters, and addresses by lane number
+  }
   LdsAccessKind kind = record.is(checkAtomic)  ? LdsAccessKind::Atomic
                        : record.is(checkStore) ? LdsAccessKind::Write
                                                : LdsAccessKind::Read;

@@ -76,8 +76,10 @@ static int report(const run::SimOutcome &outcome,
     printProfile(outcome.launch);
   }
   if (!outcome.failure) {
-    fmt::print("{}: {} wave instructions, {} findings\n", outcome.kernel,
-               outcome.launch.waveInstructions, outcome.launch.findings.size());
+    size_t findings = outcome.launch.findings.size();
+    fmt::print("{}: {} wave instructions, {} finding{}\n", outcome.kernel,
+               outcome.launch.waveInstructions, findings,
+               findings == 1 ? "" : "s");
   }
   std::fflush(stdout);
   printFindings(outcome.launch.findings);

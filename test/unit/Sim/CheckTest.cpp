@@ -101,6 +101,16 @@ TEST(SimCheck, LdsBytesOfOneDwordAreApart) {
   EXPECT_TRUE(has(text, "lds-race")) << text;
 }
 
+// The two places of a ds_write2st64 are one dword each.
+TEST(SimCheck, WidthsOfLdsAccesses) {
+  EXPECT_EQ(runWorkgroups("  ds_write2st64_b32 v1, v0, v0 offset1:4\n"), "");
+  EXPECT_EQ(runWorkgroups("  ds_write_b8_d16_hi v0, v1\n"), "");
+  EXPECT_EQ(runWorkgroups("  v_lshlrev_b32 v3, 3, v0\n  v_mov_b32 v2, v0\n"
+                          "  v_mov_b32 v3, v0\n  v_lshlrev_b32 v5, 3, v0\n"
+                          "  ds_write_b64 v5, v[2:3]\n"),
+            "");
+}
+
 // Waves may write the same values to one place.
 TEST(SimCheck, EqualLdsWritesAreNoRace) {
   std::string place = "  v_and_b32 v5, 63, v0\n  v_lshlrev_b32 v6, 2, v5\n";
@@ -283,7 +293,7 @@ TEST(SimCheck, UndefinedRegistersThatReachAStore) {
         "  s_waitcnt lgkmcnt(0)\n"}) {
     std::string text = undefinedIn(body);
     EXPECT_TRUE(has(text, "undefined data are stored")) << body << text;
-    EXPECT_TRUE(has(text, "global_store_dword v1, v40")) << body << text;
+    EXPECT_TRUE(has(text, ", v40, s[6:7]`")) << body << text;
   }
 }
 
@@ -363,6 +373,14 @@ TEST(SimCheck, UndefinedDeviceMemory) {
                      "  s_waitcnt vmcnt(0)\n" +
                      copy),
             "");
+}
+
+// LDS beyond the segment reads zero and drops writes.
+TEST(SimCheck, LdsBeyondTheSegment) {
+  std::string text = runWorkgroups("  v_add_u32 v3, 0x4800, v1\n"
+                                   "  ds_write_b32 v3, v0\n");
+  EXPECT_TRUE(has(text, "bounds: kernel k")) << text;
+  EXPECT_TRUE(has(text, "beyond the 16640 bytes")) << text;
 }
 
 // Accesses to device memory and LDS want their natural alignment, up to four

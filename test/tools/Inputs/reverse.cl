@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reverses 256 integers within each workgroup.
+
+kernel void reverse(global int *data) {
+  local int tile[256];
+  int item = __builtin_amdgcn_workitem_id_x();
+  int group = __builtin_amdgcn_workgroup_id_x();
+  tile[item] = data[256 * group + item];
+  data[256 * group + item] = tile[255 - item];
+}
+
+// The same with the barrier that it needs.
+kernel void reverse_fixed(global int *data) {
+  local int tile[256];
+  int item = __builtin_amdgcn_workitem_id_x();
+  int group = __builtin_amdgcn_workgroup_id_x();
+  tile[item] = data[256 * group + item];
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  data[256 * group + item] = tile[255 - item];
+}
