@@ -100,13 +100,6 @@ Error Dispatch::prepare() {
   }
   ldsBytes = uint32_t(chip->ldsAllocation(lds));
 
-  Mode mode;
-  mode.bits = ((rsrc1 >> 12) & 0xFF) | ((rsrc1 >> 21) & 1) << 8 |
-              ((rsrc1 >> 23) & 1) << 9;
-  if (const char *problem = unsupportedMode(mode)) {
-    return launchError(kernel, problem);
-  }
-
   program = &kernel.codeObject().program();
   // Firmware that preloads arguments skips the code that loads them for older
   // firmware: 256 bytes.

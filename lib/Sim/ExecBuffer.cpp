@@ -202,7 +202,7 @@ static void execBufferCompareSwap(Wave &wave, const Instr &instr) {
 }
 
 /// Out-of-range lanes write zeros into LDS.
-template <unsigned bytes>
+template <unsigned bytes, bool isSigned = false>
 static void execBufferLoadLds(Wave &wave, const Instr &instr) {
   BufferLanes buffer;
   bufferAddresses(wave, instr, bytes, buffer);
@@ -211,7 +211,7 @@ static void execBufferLoadLds(Wave &wave, const Instr &instr) {
                      "implemented");
   }
   loadToLds(wave, buffer.lanes, wave.exec(),
-            wave.s[sgprM0] + uint32_t(instr.imm), bytes);
+            wave.s[sgprM0] + uint32_t(instr.imm), bytes, isSigned);
 }
 
 /// Write-back and invalidation: the simulated memory has no caches.
@@ -307,6 +307,14 @@ OpcodeTable buildBufferTable() {
             ValueType::B128);
   OpcodeInfo toLds;
   toLds.flags = opToLds;
+  toLds.handler = execBufferLoadLds<1>;
+  table.add("buffer_load_ubyte_lds", toLds);
+  toLds.handler = execBufferLoadLds<1, true>;
+  table.add("buffer_load_sbyte_lds", toLds);
+  toLds.handler = execBufferLoadLds<2>;
+  table.add("buffer_load_ushort_lds", toLds);
+  toLds.handler = execBufferLoadLds<2, true>;
+  table.add("buffer_load_sshort_lds", toLds);
   toLds.handler = execBufferLoadLds<4>;
   table.add("buffer_load_dword_lds", toLds);
   toLds.handler = execBufferLoadLds<12>;

@@ -73,7 +73,30 @@ static void execWaitcnt(Wave &wave, const Instr &instr) {
 }
 
 static void execTrap(Wave &wave, const Instr &instr) {
-  wave.fail("trap " + llvm::Twine(instr.imm & 0xFF));
+  // Trap 3 calls the debugger; without one it does nothing.
+  if (unsigned id = instr.imm & 0xFF; id != 3) {
+    wave.fail("trap " + llvm::Twine(id));
+  }
+}
+
+static void execHalt(Wave &wave, const Instr &instr) {
+  if (instr.imm & 1) {
+    wave.fail("the wave halts and nothing would resume it");
+  }
+}
+static void execKill(Wave &wave, const Instr &instr) {
+  if (instr.imm & 1) {
+    wave.stop = WaveStop::Ended;
+  }
+}
+
+/// Messages to the host are not seen by the kernel; those of graphics stages
+/// have no meaning in a compute kernel.
+static void execSendMessage(Wave &wave, const Instr &instr) {
+  constexpr unsigned interrupt = 1;
+  if (unsigned id = instr.imm & 15; id != interrupt) {
+    wave.fail("message " + llvm::Twine(id) + " is not one of compute kernels");
+  }
 }
 
 namespace {
@@ -86,36 +109,78 @@ struct HardwareRegister {
       : id(imm & 63), offset((imm >> 6) & 31),
         mask(uint32_t((uint64_t(1) << (((imm >> 11) & 31) + 1)) - 1)) {}
 };
-enum : unsigned { registerMode = 1, registerXccId = 20 };
+enum : unsigned {
+  registerMode = 1,
+  registerStatus = 2,
+  registerTrapStatus = 3,
+  registerHardwareId = 4,
+  registerGprAlloc = 5,
+  registerLdsAlloc = 6,
+  registerMemoryBases = 15,
+  registerXccId = 20,
+  registerFirstSnapshot = 21, ///< of the performance counters, up to 24
+  registerLastSnapshot = 24,
+};
 } // namespace
+
+/// STATUS: SCC, EXECZ, VCCZ and VALID; the rest is of no use to a kernel.
+static uint32_t statusRegister(const Wave &wave) {
+  return wave.scc | uint32_t(wave.exec() == 0) << 9 |
+         uint32_t(wave.vcc() == 0) << 10 | 1u << 16;
+}
 
 static void execGetReg(Wave &wave, const Instr &instr) {
   HardwareRegister reg(instr.imm);
-  uint32_t value;
+  uint32_t value = 0;
   switch (reg.id) {
   case registerMode:
     value = wave.mode.bits;
+    break;
+  case registerStatus:
+    value = statusRegister(wave);
+    break;
+  case registerHardwareId:
+    // Wave slot and SIMD within the compute unit; the rest says where.
+    value = (wave.waveIndex / 4 & 15) | (wave.waveIndex & 3) << 4;
+    break;
+  case registerMemoryBases:
+    value = privateAperture >> 16 | (sharedAperture >> 16) << 16;
     break;
   case registerXccId:
     // Workgroups go round the eight dies of an MI300 or MI355 in turn.
     value = uint32_t(wave.workgroup->linearId % 8);
     break;
+  case registerLdsAlloc:
+    // Size in units of 64 dwords, in bits 12 and up.
+    value = uint32_t(wave.workgroup->lds.size() / 256) << 12;
+    break;
+  case registerTrapStatus:
+  case registerGprAlloc:
+    break; // no exception was raised; the allocation starts at zero
   default:
-    return wave.fail("reading this hardware register is not implemented");
+    if (reg.id < registerFirstSnapshot || reg.id > registerLastSnapshot) {
+      return wave.fail("reading this hardware register is not implemented");
+    }
   }
   wave.s[instr.dst] = (value >> reg.offset) & reg.mask;
 }
 
+/// Bits of MODE that have instructions of their own (ExecModal.cpp).
+static constexpr uint32_t modeOfInstructions = 3u << 27;
+
 static void setReg(Wave &wave, const Instr &instr, uint32_t value) {
   HardwareRegister reg(instr.imm);
+  if (reg.id == registerTrapStatus) {
+    return; // clears exceptions, of which there are none
+  }
   if (reg.id != registerMode) {
     return wave.fail("writing this hardware register is not implemented");
   }
   uint32_t mask = reg.mask << reg.offset;
-  wave.mode.bits = (wave.mode.bits & ~mask) | ((value << reg.offset) & mask);
-  if (const char *problem = unsupportedMode(wave.mode)) {
-    return wave.fail(problem);
+  if ((mask & modeOfInstructions) != 0) {
+    return wave.fail("s_setreg may not switch vector skipping and indexing");
   }
+  wave.mode.bits = (wave.mode.bits & ~mask) | ((value << reg.offset) & mask);
   setHostRounding(wave.mode);
 }
 static void execSetReg(Wave &wave, const Instr &instr) {
@@ -123,6 +188,31 @@ static void execSetReg(Wave &wave, const Instr &instr) {
 }
 static void execSetRegImm(Wave &wave, const Instr &instr) {
   setReg(wave, instr, uint32_t(instr.imm1));
+}
+
+/// s_movrel: the register is M0 behind the one that is named.
+static unsigned relativeRegister(Wave &wave, unsigned reg, unsigned count) {
+  uint64_t moved = uint64_t(reg) + wave.s[sgprM0];
+  if (moved + count > sgprFlatScratch) {
+    wave.fail("the register that M0 chooses does not exist");
+    return reg;
+  }
+  return unsigned(moved);
+}
+template <unsigned count>
+static void execMoveRelativeSource(Wave &wave, const Instr &instr) {
+  unsigned from = relativeRegister(wave, instr.src[0].reg, count);
+  for (unsigned i = 0; i < count; ++i) {
+    wave.s[instr.dst + i] = wave.s[from + i];
+  }
+}
+template <unsigned count>
+static void execMoveRelativeDst(Wave &wave, const Instr &instr) {
+  unsigned to = relativeRegister(wave, instr.dst, count);
+  uint64_t value = wave.readScalar64(instr.src[0]);
+  for (unsigned i = 0; i < count; ++i) {
+    wave.s[to + i] = uint32_t(value >> (32 * i));
+  }
 }
 
 void execUnimplemented(Wave &wave, const Instr &) {
@@ -151,6 +241,19 @@ llvm::ArrayRef<OpcodeInfo> scalarControlTable() {
              execBranch<[](const Wave &wave) { return wave.exec() == 0; }>),
       branch("s_cbranch_execnz",
              execBranch<[](const Wave &wave) { return wave.exec() != 0; }>),
+      // The conditions of a debugger, which is never there.
+      branch("s_cbranch_cdbgsys",
+             execBranch<[](const Wave &) { return false; }>),
+      branch("s_cbranch_cdbguser",
+             execBranch<[](const Wave &) { return false; }>),
+      branch("s_cbranch_cdbgsys_or_user",
+             execBranch<[](const Wave &) { return false; }>),
+      branch("s_cbranch_cdbgsys_and_user",
+             execBranch<[](const Wave &) { return false; }>),
+      {"s_movrels_b32", execMoveRelativeSource<1>, b32, {b32, none, none}},
+      {"s_movrels_b64", execMoveRelativeSource<2>, b64, {b64, none, none}},
+      {"s_movreld_b32", execMoveRelativeDst<1>, b32, {b32, none, none}},
+      {"s_movreld_b64", execMoveRelativeDst<2>, b64, {b64, none, none}},
       {"s_call_b64", execCall, b64, {none, none, none}, opBranch},
       {"s_getpc_b64", execGetPc, b64},
       {"s_setpc_b64", execSetPc, none, {b64, none, none}},
@@ -162,7 +265,13 @@ llvm::ArrayRef<OpcodeInfo> scalarControlTable() {
       {"s_sleep", execSleep},
       {"s_trap", execTrap},
       {"s_setprio", execNothing},
-      {"s_sethalt", execNothing},
+      {"s_sethalt", execHalt},
+      {"s_setkill", execKill},
+      {"s_wakeup", execNothing},
+      {"s_sendmsg", execSendMessage},
+      {"s_sendmsghalt", execSendMessage},
+      {"s_endpgm_saved", execEnd},
+      {"s_endpgm_ordered_ps_done", execEnd},
       {"s_icache_inv", execNothing},
       {"s_incperflevel", execNothing},
       {"s_decperflevel", execNothing},

@@ -125,6 +125,8 @@ llvm::ArrayRef<OpcodeInfo> vectorConvertTable() {
       }>("v_cvt_pk_i16_i32"),
       valu<[](float a, u32 b, u32 c) { return packByte(a, b, c); }>(
           "v_cvt_pk_u8_f32"),
+      valu<[](float a, u32 b, u32 c) { return packByte(a, b, c); },
+           opAccumulates>("v_cvt_pkaccum_u8_f32"),
   };
   return table;
 }

@@ -189,60 +189,66 @@ static void execFlatStore(Wave &wave, const Instr &instr) {
   wave.waits.issueLds(0, 0);
 }
 
-/// FLAT atomics reach device memory only.
-static bool rejectLocalAtomic(Wave &wave, LaneAddresses &lanes) {
-  bool found = false;
-  splitFlat(wave, lanes, [&](unsigned, uint32_t, bool) { found = true; });
-  if (found) {
-    wave.fail("FLAT atomics on LDS or scratch are not implemented");
+/// An atomic on every lane; a FLAT one may go to LDS or to the private segment.
+template <typename T, bool isFlat>
+static void atomicOfLanes(Wave &wave, const Instr &instr,
+                          llvm::function_ref<T(T old, unsigned lane)> update) {
+  constexpr unsigned dwords = sizeof(T) / 4;
+  LaneAddresses lanes;
+  flatAddresses(wave, instr, lanes);
+  if constexpr (isFlat) {
+    splitFlat(wave, lanes, [&](unsigned lane, uint32_t offset, bool isLds) {
+      T old;
+      auto *bytes = reinterpret_cast<uint8_t *>(&old);
+      if (isLds) {
+        readLds(*wave.workgroup, offset, bytes, sizeof(T));
+      } else if (!copyScratch(wave, lane, offset, bytes, sizeof(T),
+                              /*isStore=*/false)) {
+        return;
+      }
+      T value = update(old, lane);
+      bytes = reinterpret_cast<uint8_t *>(&value);
+      if (isLds) {
+        writeLds(*wave.workgroup, offset, bytes, sizeof(T));
+      } else {
+        copyScratch(wave, lane, offset, bytes, sizeof(T), /*isStore=*/true);
+      }
+      for (unsigned d = 0; instr.returns && d < dwords; ++d) {
+        wave.v[instr.dst + d][lane] = uint32_t(uint64_t(old) >> (32 * d));
+      }
+    });
   }
-  return found;
+  atomicLanes<T>(wave, instr.dst, instr.returns, lanes, update);
+  if (isFlat) {
+    wave.waits.issueLds(instr.returns ? instr.dst : 0,
+                        instr.returns ? dwords : 0);
+  }
 }
 
 template <AtomicOp op, typename T, bool isFlat>
 static void execAtomic(Wave &wave, const Instr &instr) {
-  LaneAddresses lanes;
-  flatAddresses(wave, instr, lanes);
-  if (isFlat && rejectLocalAtomic(wave, lanes)) {
-    return;
-  }
-  atomicLanes<T>(
-      wave, instr.dst, instr.returns, lanes, [&](T old, unsigned lane) {
-        return atomicResult<op>(old, laneData<T>(wave, instr.data, lane));
-      });
-  if (isFlat) {
-    wave.waits.issueLds(instr.returns ? instr.dst : 0,
-                        instr.returns ? sizeof(T) / 4 : 0);
-  }
+  atomicOfLanes<T, isFlat>(wave, instr, [&](T old, unsigned lane) {
+    return atomicResult<op>(old, laneData<T>(wave, instr.data, lane));
+  });
 }
 
 template <typename T, bool isFlat>
 static void execCompareSwap(Wave &wave, const Instr &instr) {
-  LaneAddresses lanes;
-  flatAddresses(wave, instr, lanes);
-  if (isFlat && rejectLocalAtomic(wave, lanes)) {
-    return;
-  }
   // The new value comes first, the one to compare with behind it.
-  atomicLanes<T>(
-      wave, instr.dst, instr.returns, lanes, [&](T old, unsigned lane) {
-        T compare = laneData<T>(wave, instr.data + sizeof(T) / 4, lane);
-        return old == compare ? laneData<T>(wave, instr.data, lane) : old;
-      });
-  if (isFlat) {
-    wave.waits.issueLds(instr.returns ? instr.dst : 0,
-                        instr.returns ? sizeof(T) / 4 : 0);
-  }
+  atomicOfLanes<T, isFlat>(wave, instr, [&](T old, unsigned lane) {
+    T compare = laneData<T>(wave, instr.data + sizeof(T) / 4, lane);
+    return old == compare ? laneData<T>(wave, instr.data, lane) : old;
+  });
 }
 
 /// Loads into LDS at M0 + offset + lane * size; visible after vmcnt.
-template <unsigned bytes>
+template <unsigned bytes, bool isSigned = false>
 static void execGlobalLoadLds(Wave &wave, const Instr &instr) {
   LaneAddresses lanes;
   flatAddresses(wave, instr, lanes);
   // The offset applies to both sides.
   loadToLds(wave, lanes, lanes.active, wave.s[sgprM0] + uint32_t(instr.imm),
-            bytes);
+            bytes, isSigned);
 }
 
 namespace {
@@ -361,6 +367,14 @@ OpcodeTable buildFlatTable() {
   addAtomics<true>(table, "flat_atomic_");
   OpcodeInfo toLds;
   toLds.flags = opToLds;
+  toLds.handler = execGlobalLoadLds<1>;
+  table.add("global_load_lds_ubyte", toLds);
+  toLds.handler = execGlobalLoadLds<1, true>;
+  table.add("global_load_lds_sbyte", toLds);
+  toLds.handler = execGlobalLoadLds<2>;
+  table.add("global_load_lds_ushort", toLds);
+  toLds.handler = execGlobalLoadLds<2, true>;
+  table.add("global_load_lds_sshort", toLds);
   toLds.handler = execGlobalLoadLds<4>;
   table.add("global_load_lds_dword", toLds);
   toLds.handler = execGlobalLoadLds<12>;

@@ -232,6 +232,9 @@ void finishFloat64(Wave &wave, const Instr &instr, Row &lo, Row &hi) {
     lo.lane[i] = uint32_t(bits);
     hi.lane[i] = uint32_t(bits >> 32);
   }
+  if (wave.mode.flushOutput16And64()) {
+    flushDoubleDenormals(lo.lane, hi.lane, lo, hi);
+  }
 }
 
 llvm::ArrayRef<OpcodeInfo> vectorFloat32Table() {

@@ -39,6 +39,13 @@ static Half maxHalf(Half a, Half b) {
   return Half(maxFloat(float(a), float(b)));
 }
 
+static u16 saturatedU16(int64_t value) {
+  return u16(std::clamp<int64_t>(value, 0, 0xFFFF));
+}
+static i16 saturatedI16(int64_t value) {
+  return i16(std::clamp<int64_t>(value, -0x8000, 0x7FFF));
+}
+
 static Half ldexpHalf(Half a, i16 exponent) {
   int bounded = std::clamp<int>(exponent, -100, 100);
   double scale = std::bit_cast<double>(uint64_t(1023 + bounded) << 52);
@@ -85,6 +92,9 @@ void finishHalf(Wave &wave, const Instr &instr, Row &result) {
     }
     lane = std::bit_cast<u16>(Half(value));
   }
+  if (wave.mode.flushOutput16And64()) {
+    flushHalfDenormals(result.lane, result);
+  }
 }
 
 void mergeHalf(Wave &wave, const Instr &instr, Row &result, bool keepsOther) {
@@ -128,9 +138,15 @@ llvm::ArrayRef<OpcodeInfo> vectorHalfTable() {
       valu<[](Half a) { return Half(__builtin_roundevenf(a)); }>("v_rndne_f16"),
       valu<[](Half a) { return frexpExponent(a); }>("v_frexp_exp_i16_f16"),
       valu<[](Half a) { return frexpMantissa(a); }>("v_frexp_mant_f16"),
-      valu<[](u16 a, u16 b) { return u16(a + b); }>("v_add_u16"),
-      valu<[](u16 a, u16 b) { return u16(a - b); }>("v_sub_u16"),
-      valu<[](u16 a, u16 b) { return u16(b - a); }>("v_subrev_u16"),
+      clampable<[](u16 a, u16 b) { return u16(a + b); },
+                [](u16 a, u16 b) { return saturatedU16(int(a) + b); }>(
+          "v_add_u16"),
+      clampable<[](u16 a, u16 b) { return u16(a - b); },
+                [](u16 a, u16 b) { return saturatedU16(int(a) - b); }>(
+          "v_sub_u16"),
+      clampable<[](u16 a, u16 b) { return u16(b - a); },
+                [](u16 a, u16 b) { return saturatedU16(int(b) - a); }>(
+          "v_subrev_u16"),
       valu<[](u16 a, u16 b) { return u16(u32(a) * b); }>("v_mul_lo_u16"),
       valu<[](u16 a, u16 b) { return u16(b << (a & 15)); }>("v_lshlrev_b16"),
       valu<[](u16 a, u16 b) { return u16(b >> (a & 15)); }>("v_lshrrev_b16"),
@@ -139,22 +155,42 @@ llvm::ArrayRef<OpcodeInfo> vectorHalfTable() {
       valu<[](u16 a, u16 b) { return std::max(a, b); }>("v_max_u16"),
       valu<[](i16 a, i16 b) { return std::min(a, b); }>("v_min_i16"),
       valu<[](i16 a, i16 b) { return std::max(a, b); }>("v_max_i16"),
-      valu<[](i16 a, i16 b) { return i16(a + b); }, opReadsDst>("v_add_i16"),
-      valu<[](i16 a, i16 b) { return i16(a - b); }, opReadsDst>("v_sub_i16"),
-      valu<[](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); }, opReadsDst>(
-          "v_mad_u16"),
-      valu<[](i16 a, i16 b, i16 c) { return i16(int(a) * b + c); }, opReadsDst>(
-          "v_mad_i16"),
+      clampable<[](i16 a, i16 b) { return i16(a + b); },
+                [](i16 a, i16 b) { return saturatedI16(int(a) + b); },
+                opReadsDst>("v_add_i16"),
+      clampable<[](i16 a, i16 b) { return i16(a - b); },
+                [](i16 a, i16 b) { return saturatedI16(int(a) - b); },
+                opReadsDst>("v_sub_i16"),
+      clampable<[](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
+                [](u16 a, u16 b, u16 c) {
+                  return saturatedU16(int64_t(a) * b + c);
+                },
+                opReadsDst>("v_mad_u16"),
+      clampable<[](i16 a, i16 b, i16 c) { return i16(int(a) * b + c); },
+                [](i16 a, i16 b, i16 c) {
+                  return saturatedI16(int64_t(a) * b + c);
+                },
+                opReadsDst>("v_mad_i16"),
       // The legacy forms clear the upper half.
-      valu<[](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); }>(
-          "v_mad_legacy_u16"),
-      valu<[](i16 a, i16 b, i16 c) { return i16(int(a) * b + c); }>(
-          "v_mad_legacy_i16"),
+      clampable<[](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
+                [](u16 a, u16 b, u16 c) {
+                  return saturatedU16(int64_t(a) * b + c);
+                }>("v_mad_legacy_u16"),
+      clampable<[](i16 a, i16 b, i16 c) { return i16(int(a) * b + c); },
+                [](i16 a, i16 b, i16 c) {
+                  return saturatedI16(int64_t(a) * b + c);
+                }>("v_mad_legacy_i16"),
       valu<[](Half a, Half b, Half c) { return fmaHalf(a, b, c); }>(
           "v_fma_legacy_f16"),
-      valu<[](u16 a, u16 b, u32 c) { return u32(a) * b + c; }>("v_mad_u32_u16"),
-      valu<[](i16 a, i16 b, u32 c) { return u32(int(a) * b) + c; }>(
-          "v_mad_i32_i16"),
+      clampable<[](u16 a, u16 b, u32 c) { return u32(a) * b + c; },
+                [](u16 a, u16 b, u32 c) {
+                  return u32(std::min<uint64_t>(uint64_t(a) * b + c, ~0u));
+                }>("v_mad_u32_u16"),
+      clampable<[](i16 a, i16 b, u32 c) { return u32(int(a) * b) + c; },
+                [](i16 a, i16 b, u32 c) {
+                  int64_t sum = int64_t(a) * b + int32_t(c);
+                  return u32(std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX));
+                }>("v_mad_i32_i16"),
       valu<[](u16 a, u16 b, u16 c) { return std::min(std::min(a, b), c); },
            opReadsDst>("v_min3_u16"),
       valu<[](u16 a, u16 b, u16 c) { return std::max(std::max(a, b), c); },

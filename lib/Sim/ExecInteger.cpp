@@ -4,6 +4,7 @@
 #include "Lanes.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tenon::sim {
 
@@ -53,14 +54,6 @@ static u32 permute(u32 a, u32 b, u32 selectors) {
          permuteByte(a, b, selectors >> 24) << 24;
 }
 
-static u32 sumOfByteDifferences(u32 a, u32 b, u32 c) {
-  for (unsigned i = 0; i < 4; ++i) {
-    i32 difference = i32((a >> (8 * i)) & 0xFF) - i32((b >> (8 * i)) & 0xFF);
-    c += u32(difference < 0 ? -difference : difference);
-  }
-  return c;
-}
-
 static i32 clampI32(int64_t value) {
   return i32(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX));
 }
@@ -75,24 +68,6 @@ static u32 leadingSigns(u32 a) {
 }
 
 #pragma clang attribute pop
-
-/// Saturating forms of an integer addition, chosen by the clamp bit.
-template <auto plain, auto saturating>
-static void execClampable(Wave &wave, const Instr &instr) {
-  if (!instr.clamp) {
-    return execValu<plain, opNone>(wave, instr);
-  }
-  Instr unclamped = instr;
-  unclamped.clamp = false;
-  execValu<saturating, opNone>(wave, unclamped);
-}
-
-template <auto plain, auto saturating>
-static constexpr OpcodeInfo clampable(llvm::StringLiteral name) {
-  OpcodeInfo info = valu<plain>(name);
-  info.handler = execClampable<plain, saturating>;
-  return info;
-}
 
 /// Any function of three bits: the truth table's index is a, b, c from the top.
 static void execBitop3(Wave &wave, const Instr &instr) {
@@ -131,7 +106,7 @@ template <bool high> static void execMbcnt(Wave &wave, const Instr &instr) {
 }
 
 /// Additions with carries in lane masks.
-template <auto function, bool carryIn>
+template <auto function, bool carryIn, bool isSum>
 static void execCarry(Wave &wave, const Instr &instr) {
   Row temp[2][2], result, carry, carryOut;
   Source a = fetch<u32>(wave, instr, 0, temp[0]);
@@ -147,18 +122,21 @@ static void execCarry(Wave &wave, const Instr &instr) {
     result.lane[i] = u32(sum);
     carryOut.lane[i] = u32(sum >> 32);
   }
-  if (instr.clamp) {
-    return wave.fail("clamp on this operation is not implemented");
+  if (instr.clamp) { // a sum stays at the top, a difference at zero
+    uint32_t limit = isSum ? ~0u : 0;
+    for (unsigned i = 0; i < waveSize; ++i) {
+      result.lane[i] = carryOut.lane[i] ? limit : result.lane[i];
+    }
   }
   uint64_t mask = maskOf(carryOut) & wave.exec();
   writeRow(wave, instr.dst, result);
   wave.setPair(instr.sdst, mask);
 }
 
-template <auto function, bool carryIn>
+template <auto function, bool carryIn, bool isSum>
 static constexpr OpcodeInfo carry(llvm::StringLiteral name) {
   return {name,
-          execCarry<function, carryIn>,
+          execCarry<function, carryIn, isSum>,
           ValueType::I32,
           {ValueType::I32, ValueType::I32, ValueType::None},
           uint32_t(opCarryOut | (carryIn ? opCarryIn : opNone))};
@@ -198,6 +176,10 @@ template <typename T> static void execMad64(Wave &wave, const Instr &instr) {
     Wide sum;
     bool carried = __builtin_add_overflow(product, laneValue<Wide>(c, i), &sum);
     mask |= uint64_t(carried) << i;
+    if (instr.clamp && carried) {
+      sum = laneValue<Wide>(c, i) < 0 ? std::numeric_limits<Wide>::min()
+                                      : std::numeric_limits<Wide>::max();
+    }
     lo.lane[i] = u32(sum);
     hi.lane[i] = u32(uint64_t(sum) >> 32);
   }
@@ -243,18 +225,18 @@ llvm::ArrayRef<OpcodeInfo> vectorIntegerTable() {
       clampable<[](u32 a, u32 b) { return a - b; },
                 [](i32 a, i32 b) { return clampI32(int64_t(a) - b); }>(
           "v_sub_i32"),
-      carry<[](u32 a, u32 b, u32) { return uint64_t(a) + b; }, false>(
+      carry<[](u32 a, u32 b, u32) { return uint64_t(a) + b; }, false, true>(
           "v_add_co_u32"),
-      carry<[](u32 a, u32 b, u32) { return uint64_t(a) - b; }, false>(
+      carry<[](u32 a, u32 b, u32) { return uint64_t(a) - b; }, false, false>(
           "v_sub_co_u32"),
-      carry<[](u32 a, u32 b, u32) { return uint64_t(b) - a; }, false>(
+      carry<[](u32 a, u32 b, u32) { return uint64_t(b) - a; }, false, false>(
           "v_subrev_co_u32"),
-      carry<[](u32 a, u32 b, u32 c) { return uint64_t(a) + b + c; }, true>(
-          "v_addc_co_u32"),
-      carry<[](u32 a, u32 b, u32 c) { return uint64_t(a) - b - c; }, true>(
-          "v_subb_co_u32"),
-      carry<[](u32 a, u32 b, u32 c) { return uint64_t(b) - a - c; }, true>(
-          "v_subbrev_co_u32"),
+      carry<[](u32 a, u32 b, u32 c) { return uint64_t(a) + b + c; }, true,
+            true>("v_addc_co_u32"),
+      carry<[](u32 a, u32 b, u32 c) { return uint64_t(a) - b - c; }, true,
+            false>("v_subb_co_u32"),
+      carry<[](u32 a, u32 b, u32 c) { return uint64_t(b) - a - c; }, true,
+            false>("v_subbrev_co_u32"),
       {"v_cndmask_b32",
        execCndmask,
        ValueType::I32,
@@ -334,10 +316,6 @@ llvm::ArrayRef<OpcodeInfo> vectorIntegerTable() {
       valu<[](i32 a, i32 b, i32 c) {
         return std::max(std::min(a, b), std::min(std::max(a, b), c));
       }>("v_med3_i32"),
-      valu<[](u32 a, u32 b, u32 c) { return sumOfByteDifferences(a, b, c); }>(
-          "v_sad_u8"),
-      valu<[](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }>(
-          "v_sad_u32"),
       valu<[](u32 a, u32 b) { return u32(__builtin_popcount(a)) + b; }>(
           "v_bcnt_u32_b32"),
       {"v_mbcnt_lo_u32_b32",

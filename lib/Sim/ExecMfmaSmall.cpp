@@ -1,5 +1,4 @@
-//===- ExecMfmaSmall.cpp - matrix products of 8-, 6-, 4-bit floats -*- C++
-//-*-===//
+//===- ExecMfmaSmall.cpp - f8f6f4 matrix products ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products of these formats are exact in double precision. Each block of 32
@@ -8,10 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FloatMath.h"
-#include "Lanes.h"
-#include "Program.h"
-#include "SmallFloat.h"
+#include "HostRounding.h"
+#include "MatrixOperands.h"
 
 namespace tenon::sim {
 
@@ -37,19 +34,20 @@ static unsigned contractionIndex(unsigned index, unsigned group,
   return index / 16 * 16 * groups + 16 * group + index % 16;
 }
 
+/// Expands an operand to one array per K index.
 template <unsigned size, unsigned k>
 static void expandSmall(const Wave &wave, const Operand &operand,
-                        SmallFormat format, bool twoRuns,
-                        float (&out)[size][k]) {
+                        SmallFormat format, float (&out)[k][size]) {
   constexpr unsigned groups = waveSize / size, perLane = k / groups;
   const std::array<float, 256> &values =
       smallFloatValues(format, wave.program->processor());
+  bool twoRuns = bitsOf(format) == 8;
   for (unsigned lane = 0; lane < waveSize; ++lane) {
     for (unsigned index = 0; index < perLane; ++index) {
       uint32_t code = elementAt(wave, operand.reg, lane, index, bitsOf(format));
       unsigned at =
           contractionIndex(index, lane / size, groups, perLane, twoRuns);
-      out[lane % size][at] = values[code];
+      out[at][lane % size] = values[code];
     }
   }
 }
@@ -68,43 +66,67 @@ static void expandScales(Wave &wave, const Operand &operand, unsigned byte,
   }
 }
 
-template <unsigned size, unsigned k>
-static void multiplySmall(Wave &wave, const Instr &instr, SmallFormat formatA,
-                          SmallFormat formatB, bool isF8f6f4, bool scaled) {
+/// What the modifiers of the scales' prefix do to C.
+static double modifiedC(const Instr &instr, float value) {
+  constexpr unsigned ofC = 4;
+  value = instr.opSelHi & ofC ? std::fabs(value) : value;
+  return instr.negHi & ofC ? -value : value;
+}
+
+template <unsigned size, unsigned k, bool scaled>
+static void execF8f6f4(Wave &wave, const Instr &instr) {
   constexpr unsigned groups = waveSize / size, blockSize = k / groups;
   constexpr unsigned registers = size * size / waveSize;
-  static thread_local float a[size][k], b[size][k];
+  if (instr.cbsz > 4 || instr.blgp > 4) {
+    return wave.fail("cbsz or blgp names no format");
+  }
+  if ((instr.negHi | instr.opSelHi) & 3) {
+    return wave.fail("modifiers of the scales of an MFMA have no meaning");
+  }
+  NearestRounding rounding(wave.mode);
+  static thread_local float a[k][size], b[k][size];
   double scaleA[size][groups], scaleB[size][groups];
-  expandSmall<size, k>(wave, instr.src[0], formatA,
-                       isF8f6f4 && bitsOf(formatA) == 8, a);
-  expandSmall<size, k>(wave, instr.src[1], formatB,
-                       isF8f6f4 && bitsOf(formatB) == 8, b);
+  expandSmall<size, k>(wave, instr.src[0], SmallFormat(instr.cbsz), a);
+  expandSmall<size, k>(wave, instr.src[1], SmallFormat(instr.blgp), b);
   if (scaled) {
     expandScales<size>(wave, instr.scale[0], instr.opSel & 3, scaleA);
     expandScales<size>(wave, instr.scale[1], instr.opSel >> 2, scaleB);
   }
+  const SumOrder<groups> order(wave, instr);
+  const Operand &c = instr.src[2];
   Row result[registers];
   for (unsigned v = 0; v < registers; ++v) {
-    for (unsigned lane = 0; lane < waveSize; ++lane) {
-      unsigned group = lane / size, column = lane % size;
+    for (unsigned group = 0; group < groups; ++group) {
       unsigned row =
           size == 16 ? 4 * group + v : 8 * (v / 4) + 4 * group + v % 4;
-      const Operand &c = instr.src[2];
-      double sum = std::bit_cast<float>(c.kind == OperandKind::Vgpr
-                                            ? wave.v[c.reg + v][lane]
-                                            : wave.readScalar(c));
-      for (unsigned block = 0; block < groups; ++block) {
-        double dot = 0;
-        for (unsigned i = 0; i < blockSize; ++i) {
-          unsigned at = block * blockSize + i;
-          dot += double(a[row][at]) * double(b[column][at]);
-        }
-        sum += scaled ? dot * scaleA[row][block] * scaleB[column][block] : dot;
+      double sums[size];
+      for (unsigned i = 0; i < size; ++i) {
+        uint32_t bits = c.kind == OperandKind::Vgpr
+                            ? wave.v[c.reg + v][group * size + i]
+                            : wave.readScalar(c);
+        sums[i] = modifiedC(instr, std::bit_cast<float>(bits));
       }
-      float rounded = float(sum);
-      result[v].lane[lane] = rounded != rounded
-                                 ? FloatBits<float>::invalid
-                                 : std::bit_cast<uint32_t>(rounded);
+      for (unsigned step = 0; step < groups; ++step) {
+        unsigned block = order[step];
+        double dots[size] = {};
+        for (unsigned at = block * blockSize; at < (block + 1) * blockSize;
+             ++at) {
+          double factor = a[at][row];
+          for (unsigned i = 0; i < size; ++i) {
+            dots[i] += factor * double(b[at][i]);
+          }
+        }
+        for (unsigned i = 0; i < size; ++i) {
+          sums[i] += scaled ? dots[i] * scaleA[row][block] * scaleB[i][block]
+                            : dots[i];
+        }
+      }
+      float rounded[size];
+      for (unsigned i = 0; i < size; ++i) {
+        rounded[i] = float(sums[i]);
+      }
+      makeNansPositive(rounded, size);
+      std::memcpy(&result[v].lane[group * size], rounded, sizeof(rounded));
     }
   }
   for (unsigned v = 0; v < registers; ++v) {
@@ -112,68 +134,9 @@ static void multiplySmall(Wave &wave, const Instr &instr, SmallFormat formatA,
   }
 }
 
-template <unsigned size, unsigned k, bool scaled>
-static void execF8f6f4(Wave &wave, const Instr &instr) {
-  if (instr.cbsz > 4 || instr.blgp > 4) {
-    return wave.fail("cbsz or blgp names no format");
-  }
-  if (instr.negHi) {
-    return wave.fail("modifiers of a scaled MFMA are not implemented");
-  }
-  multiplySmall<size, k>(wave, instr, SmallFormat(instr.cbsz),
-                         SmallFormat(instr.blgp), /*isF8f6f4=*/true, scaled);
-}
-
-template <unsigned size, unsigned k, SmallFormat formatA, SmallFormat formatB>
-static void execFloat8(Wave &wave, const Instr &instr) {
-  if (instr.cbsz || instr.abid || instr.blgp) {
-    return wave.fail("cbsz, abid and blgp of this MFMA are not implemented");
-  }
-  multiplySmall<size, k>(wave, instr, formatA, formatB, /*isF8f6f4=*/false,
-                         /*scaled=*/false);
-}
-
-/// v_cvt_pk_{fp8,bf8}_f32: two codes into the half that op_sel names; the other
-/// half is kept.
-template <SmallFormat format>
-static void execPackFloat8(Wave &wave, const Instr &instr) {
-  Row temp[2][2], result;
-  Source a = fetch<float>(wave, instr, 0, temp[0]);
-  Source b = fetch<float>(wave, instr, 1, temp[1]);
-  Processor processor = wave.program->processor();
-  for (unsigned i = 0; i < waveSize; ++i) {
-    bool saturate = wave.mode.saturatesSmallFloats();
-    uint32_t lo =
-        encodeFloat8(laneValue<float>(a, i), format, processor, saturate);
-    uint32_t hi =
-        encodeFloat8(laneValue<float>(b, i), format, processor, saturate);
-    result.lane[i] = lo | hi << 8;
-  }
-  mergeHalf(wave, instr, result, /*keepsOther=*/true);
-  writeRow(wave, instr.dst, result);
-}
-
-/// v_cvt_pk_f32_{fp8,bf8}: the two codes of one half.
-template <SmallFormat format>
-static void execUnpackFloat8(Wave &wave, const Instr &instr) {
-  Row temp[2], lo, hi;
-  Source source = fetch<uint32_t>(wave, instr, 0, temp);
-  const std::array<float, 256> &values =
-      smallFloatValues(format, wave.program->processor());
-  unsigned shift = instr.opSel & 1 ? 16 : 0;
-  for (unsigned i = 0; i < waveSize; ++i) {
-    uint32_t codes = source.lo[i] >> shift;
-    lo.lane[i] = std::bit_cast<uint32_t>(values[codes & 0xFF]);
-    hi.lane[i] = std::bit_cast<uint32_t>(values[(codes >> 8) & 0xFF]);
-  }
-  writeRow(wave, instr.dst, lo);
-  writeRow(wave, instr.dst + 1, hi);
-}
-
 llvm::ArrayRef<OpcodeInfo> smallMatrixTable() {
   constexpr ValueType b256 = ValueType::B256, b128 = ValueType::B128,
-                      b512 = ValueType::B512, pair = ValueType::I64;
-  constexpr SmallFormat fp8 = SmallFormat::Fp8, bf8 = SmallFormat::Bf8;
+                      b512 = ValueType::B512;
   static const OpcodeInfo table[] = {
       {"v_mfma_f32_16x16x128_f8f6f4",
        execF8f6f4<16, 128, false>,
@@ -195,56 +158,6 @@ llvm::ArrayRef<OpcodeInfo> smallMatrixTable() {
        b512,
        {b256, b256, b512},
        opSmallFormats},
-      {"v_cvt_pk_fp8_f32",
-       execPackFloat8<fp8>,
-       ValueType::I32,
-       {ValueType::F32, ValueType::F32, ValueType::None},
-       opReadsDst},
-      {"v_cvt_pk_bf8_f32",
-       execPackFloat8<bf8>,
-       ValueType::I32,
-       {ValueType::F32, ValueType::F32, ValueType::None},
-       opReadsDst},
-      {"v_cvt_pk_f32_fp8",
-       execUnpackFloat8<fp8>,
-       pair,
-       {ValueType::I32, ValueType::None, ValueType::None}},
-      {"v_cvt_pk_f32_bf8",
-       execUnpackFloat8<bf8>,
-       pair,
-       {ValueType::I32, ValueType::None, ValueType::None}},
-      {"v_mfma_f32_16x16x32_fp8_fp8",
-       execFloat8<16, 32, fp8, fp8>,
-       b128,
-       {pair, pair, b128}},
-      {"v_mfma_f32_16x16x32_fp8_bf8",
-       execFloat8<16, 32, fp8, bf8>,
-       b128,
-       {pair, pair, b128}},
-      {"v_mfma_f32_16x16x32_bf8_fp8",
-       execFloat8<16, 32, bf8, fp8>,
-       b128,
-       {pair, pair, b128}},
-      {"v_mfma_f32_16x16x32_bf8_bf8",
-       execFloat8<16, 32, bf8, bf8>,
-       b128,
-       {pair, pair, b128}},
-      {"v_mfma_f32_32x32x16_fp8_fp8",
-       execFloat8<32, 16, fp8, fp8>,
-       b512,
-       {pair, pair, b512}},
-      {"v_mfma_f32_32x32x16_fp8_bf8",
-       execFloat8<32, 16, fp8, bf8>,
-       b512,
-       {pair, pair, b512}},
-      {"v_mfma_f32_32x32x16_bf8_fp8",
-       execFloat8<32, 16, bf8, fp8>,
-       b512,
-       {pair, pair, b512}},
-      {"v_mfma_f32_32x32x16_bf8_bf8",
-       execFloat8<32, 16, bf8, bf8>,
-       b512,
-       {pair, pair, b512}},
   };
   return table;
 }

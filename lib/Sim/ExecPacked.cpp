@@ -115,12 +115,17 @@ static void fetchHalves(Wave &wave, const Instr &instr, unsigned k, Row &lo,
     lo.lane[i] = ((source.lo[i] >> loShift) & 0xFFFF) ^ loFlip;
     hi.lane[i] = ((source.lo[i] >> hiShift) & 0xFFFF) ^ hiFlip;
   }
+  if (isFloat && wave.mode.flushInput16And64()) [[unlikely]] {
+    flushHalfDenormals(lo.lane, lo);
+    flushHalfDenormals(hi.lane, hi);
+  }
 }
 
 template <typename T, auto function>
 static void execPackedHalf(Wave &wave, const Instr &instr) {
   using Traits = LambdaTraits<decltype(function)>;
   constexpr bool isFloat = std::is_same_v<T, Half>;
+  RoundingOf16And64<isFloat> rounding(wave.mode);
   Row lo[3], hi[3], result[2], packed;
   for (unsigned k = 0; k < Traits::arity; ++k) {
     fetchHalves<isFloat>(wave, instr, k, lo[k], hi[k]);
@@ -142,10 +147,10 @@ static void execPackedHalf(Wave &wave, const Instr &instr) {
   };
   compute(lo, result[0]);
   compute(hi, result[1]);
-  if (instr.clamp) {
-    if (!isFloat) {
-      return wave.fail("clamp on this operation is not implemented");
-    }
+  if (!isFloat && instr.clamp) {
+    return wave.fail("clamp on this operation is not implemented");
+  }
+  if (isFloat && (instr.clamp || wave.mode.flushOutput16And64())) {
     finishHalf(wave, instr, result[0]);
     finishHalf(wave, instr, result[1]);
   }
@@ -154,6 +159,13 @@ static void execPackedHalf(Wave &wave, const Instr &instr) {
     packed.lane[i] = result[0].lane[i] | result[1].lane[i] << 16;
   }
   writeRow(wave, instr.dst, packed);
+}
+
+static uint16_t saturatedU16(int64_t value) {
+  return uint16_t(std::clamp<int64_t>(value, 0, 0xFFFF));
+}
+static int16_t saturatedI16(int64_t value) {
+  return int16_t(std::clamp<int64_t>(value, -0x8000, 0x7FFF));
 }
 
 template <typename T, auto function>
@@ -167,6 +179,33 @@ static constexpr OpcodeInfo packedHalf(llvm::StringLiteral name,
           type,
           {type, type, three ? type : ValueType::None},
           flags};
+}
+
+/// Integer operations whose clamp bit saturates.
+template <typename T, auto plain, auto saturating>
+static void execPackedClampable(Wave &wave, const Instr &instr) {
+  if (!instr.clamp) {
+    return execPackedHalf<T, plain>(wave, instr);
+  }
+  Instr unclamped = instr;
+  unclamped.clamp = false;
+  execPackedHalf<T, saturating>(wave, unclamped);
+}
+template <typename T, auto plain, auto saturating>
+static constexpr OpcodeInfo packedClampable(llvm::StringLiteral name) {
+  OpcodeInfo info = packedHalf<T, plain>(name);
+  info.handler = execPackedClampable<T, plain, saturating>;
+  return info;
+}
+
+/// Minimum and maximum that propagate NaNs.
+static Half minimumHalf(Half a, Half b) {
+  float x = a, y = b;
+  return Half(x != x || y != y ? withNan(x + y, x, y) : minFloat(x, y));
+}
+static Half maximumHalf(Half a, Half b) {
+  float x = a, y = b;
+  return Half(x != x || y != y ? withNan(x + y, x, y) : maxFloat(x, y));
 }
 
 /// v_fma_mix: each operand is a float, or the half that op_sel chooses when
@@ -241,6 +280,51 @@ static void execDot2Float(Wave &wave, const Instr &instr) {
   writeRow(wave, instr.dst, result);
 }
 
+/// Dot products of 32 / `bits` integers each with a 32-bit accumulator, which
+/// the clamp bit saturates. Op_sel chooses halves of 16-bit operands.
+template <unsigned bits, bool isSigned>
+static void execDotInteger(Wave &wave, const Instr &instr) {
+  Row lo[2], hi[2], words[2], temp[3][2], result;
+  for (unsigned k = 0; k < 2; ++k) {
+    if constexpr (bits == 16) {
+      fetchHalves<false>(wave, instr, k, lo[k], hi[k]);
+      for (unsigned i = 0; i < waveSize; ++i) {
+        words[k].lane[i] = lo[k].lane[i] | hi[k].lane[i] << 16;
+      }
+    } else {
+      Source source = fetch<u32>(wave, instr, k, temp[k]);
+      std::memcpy(words[k].lane, source.lo, sizeof(Row));
+    }
+  }
+  Source c = fetch<u32>(wave, instr, 2, temp[2]);
+  for (unsigned i = 0; i < waveSize; ++i) {
+    int64_t sum = isSigned ? int64_t(int32_t(c.lo[i])) : int64_t(c.lo[i]);
+    for (unsigned at = 0; at < 32; at += bits) {
+      auto element = [&](unsigned k) {
+        u32 top = words[k].lane[i] << (32 - bits - at);
+        return isSigned ? int64_t(int32_t(top) >> (32 - bits))
+                        : int64_t(top >> (32 - bits));
+      };
+      sum += element(0) * element(1);
+    }
+    if (instr.clamp) {
+      sum = isSigned ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX)
+                     : std::min<int64_t>(sum, UINT32_MAX);
+    }
+    result.lane[i] = u32(sum);
+  }
+  writeRow(wave, instr.dst, result);
+}
+
+template <unsigned bits, bool isSigned>
+static constexpr OpcodeInfo dotInteger(llvm::StringLiteral name) {
+  constexpr ValueType type = bits == 16 ? ValueType::PackedI16 : ValueType::I32;
+  return {name,
+          execDotInteger<bits, isSigned>,
+          ValueType::I32,
+          {type, type, ValueType::I32}};
+}
+
 /// The e32 and e64 forms of v_dot2c have no op_sel_hi: both halves are meant.
 template <auto handler>
 static void execBothHalves(Wave &wave, const Instr &instr) {
@@ -291,15 +375,29 @@ llvm::ArrayRef<OpcodeInfo> vectorPackedTable() {
                  [](Half a, Half b) {
                    return Half(maxFloat(float(a), float(b)));
                  }>("v_pk_max_f16"),
-      packedHalf<u16, [](u16 a, u16 b) { return u16(a + b); }>("v_pk_add_u16"),
-      packedHalf<u16, [](u16 a, u16 b) { return u16(a - b); }>("v_pk_sub_u16"),
-      packedHalf<u16, [](u16 a, u16 b) { return u16(a + b); }>("v_pk_add_i16"),
-      packedHalf<u16, [](u16 a, u16 b) { return u16(a - b); }>("v_pk_sub_i16"),
+      packedClampable<u16, [](u16 a, u16 b) { return u16(a + b); },
+                      [](u16 a, u16 b) { return saturatedU16(int(a) + b); }>(
+          "v_pk_add_u16"),
+      packedClampable<u16, [](u16 a, u16 b) { return u16(a - b); },
+                      [](u16 a, u16 b) { return saturatedU16(int(a) - b); }>(
+          "v_pk_sub_u16"),
+      packedClampable<i16, [](i16 a, i16 b) { return i16(a + b); },
+                      [](i16 a, i16 b) { return saturatedI16(int(a) + b); }>(
+          "v_pk_add_i16"),
+      packedClampable<i16, [](i16 a, i16 b) { return i16(a - b); },
+                      [](i16 a, i16 b) { return saturatedI16(int(a) - b); }>(
+          "v_pk_sub_i16"),
       packedHalf<u16, [](u16 a, u16 b) { return u16(u32(a) * b); }>(
           "v_pk_mul_lo_u16"),
-      packedHalf<u16, [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); }>(
+      packedClampable<
+          u16,
+          [](u16 a, u16 b, u16 c) { return u16(u32(a) * u32(b) + u32(c)); },
+          [](u16 a, u16 b, u16 c) { return saturatedU16(int64_t(a) * b + c); }>(
           "v_pk_mad_u16"),
-      packedHalf<u16, [](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); }>(
+      packedClampable<
+          i16,
+          [](i16 a, i16 b, i16 c) { return i16(u32(a) * u32(b) + u32(c)); },
+          [](i16 a, i16 b, i16 c) { return saturatedI16(int64_t(a) * b + c); }>(
           "v_pk_mad_i16"),
       packedHalf<u16, [](u16 a, u16 b) { return u16(b << (a & 15)); }>(
           "v_pk_lshlrev_b16"),
@@ -338,6 +436,46 @@ llvm::ArrayRef<OpcodeInfo> vectorPackedTable() {
       {"v_dot2c_f32_f16",
        execBothHalves<execDot2Float<fromHalf>>,
        ValueType::F32,
+       {ValueType::PackedF16, ValueType::PackedF16, ValueType::None},
+       opAccumulates},
+      dotInteger<16, true>("v_dot2_i32_i16"),
+      dotInteger<16, false>("v_dot2_u32_u16"),
+      dotInteger<8, true>("v_dot4_i32_i8"),
+      dotInteger<8, false>("v_dot4_u32_u8"),
+      dotInteger<4, true>("v_dot8_i32_i4"),
+      dotInteger<4, false>("v_dot8_u32_u4"),
+      {"v_dot2c_i32_i16",
+       execBothHalves<execDotInteger<16, true>>,
+       ValueType::I32,
+       {ValueType::PackedI16, ValueType::PackedI16, ValueType::None},
+       opAccumulates},
+      {"v_dot4c_i32_i8",
+       execDotInteger<8, true>,
+       ValueType::I32,
+       {ValueType::I32, ValueType::I32, ValueType::None},
+       opAccumulates},
+      {"v_dot8c_i32_i4",
+       execDotInteger<4, true>,
+       ValueType::I32,
+       {ValueType::I32, ValueType::I32, ValueType::None},
+       opAccumulates},
+      packedHalf<Half,
+                 [](Half a, Half b, Half c) {
+                   return minimumHalf(minimumHalf(a, b), c);
+                 }>("v_pk_minimum3_f16"),
+      packedHalf<Half,
+                 [](Half a, Half b, Half c) {
+                   return maximumHalf(maximumHalf(a, b), c);
+                 }>("v_pk_maximum3_f16"),
+      {"v_pk_fmac_f16",
+       execBothHalves<execPackedHalf<Half,
+                                     [](Half a, Half b, Half c) {
+                                       float x = a, y = b, z = c;
+                                       return Half(withNan(
+                                           roundToOdd(double(x) * y + z), x, y,
+                                           z));
+                                     }>>,
+       ValueType::PackedF16,
        {ValueType::PackedF16, ValueType::PackedF16, ValueType::None},
        opAccumulates},
       {"v_dot2c_f32_bf16",

@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The hardware's last bits are not published. Here results are computed in
-// double precision to about 1e-16 and rounded once; single-precision forms
-// flush denormals on both sides whatever the MODE register says, as documented.
+// double precision to about 1e-16 and rounded once, and moved by a perturbed
+// launch; single-precision forms flush denormals on both sides whatever the
+// MODE register says, as documented.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FloatMath.h"
 #include "Lanes.h"
+#include "Perturb.h"
 
 namespace tenon::sim {
 
@@ -171,30 +173,92 @@ static Half cosHalf(Half a) { return Half(cosFloat(float(a))); }
 
 #pragma clang attribute pop
 
+/// Moves the results of active lanes by one unit in the last place or none.
+/// Zeros, infinities and NaNs stay, and no result leaves the normal numbers.
+template <typename T>
+static void perturbResults(Wave &wave, const Instr &instr, const Row *input) {
+  constexpr bool isHalf = std::is_same_v<T, Half>;
+  using Bits = std::conditional_t<
+      isHalf, uint16_t, std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
+  constexpr unsigned mantissaBits = isHalf ? 10 : (sizeof(T) == 8 ? 52 : 23);
+  constexpr Bits exponentMask = Bits(Bits(~Bits(0)) >> (mantissaBits + 1))
+                                << mantissaBits;
+  unsigned shift = isHalf && (instr.opSel & 8) ? 16 : 0;
+  for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    uint32_t *lo = &wave.v[instr.dst][lane], *hi = &wave.v[instr.dst + 1][lane];
+    uint64_t bits = uint64_t(*lo) >> shift;
+    if (sizeof(T) == 8) {
+      bits |= uint64_t(*hi) << 32;
+    }
+    uint64_t in = input[0].lane[lane] | uint64_t(input[1].lane[lane]) << 32;
+    auto isNormal = [](Bits value) {
+      Bits exponent = value & exponentMask;
+      return exponent != 0 && exponent != exponentMask;
+    };
+    Bits moved = Bits(Bits(bits) + Bits(perturbation(wave, instr, lane, in)));
+    if (!isNormal(Bits(bits)) || !isNormal(moved)) {
+      continue;
+    }
+    if constexpr (isHalf) {
+      *lo = (*lo & ~(0xFFFFu << shift)) | uint32_t(moved) << shift;
+    } else {
+      *lo = uint32_t(moved);
+      if constexpr (sizeof(T) == 8) {
+        *hi = uint32_t(moved >> 32);
+      }
+    }
+  }
+}
+
+template <auto function>
+static void execInexact(Wave &wave, const Instr &instr) {
+  using T = typename LambdaTraits<decltype(function)>::Result;
+  if (!wave.perturb || instr.clamp || instr.omod) [[likely]] {
+    return execValu<function, opNone>(wave, instr);
+  }
+  Row temp[2], input[2] = {};
+  Source source = fetch<T>(wave, instr, 0, temp);
+  std::memcpy(input[0].lane, source.lo, sizeof(Row));
+  if constexpr (sizeof(T) == 8) {
+    std::memcpy(input[1].lane, source.hi, sizeof(Row));
+  }
+  execValu<function, opNone>(wave, instr);
+  perturbResults<T>(wave, instr, input);
+}
+
+/// Table entry of an operation whose last bit the hardware does not publish.
+template <auto function>
+static constexpr OpcodeInfo inexact(llvm::StringLiteral name) {
+  OpcodeInfo info = valu<function>(name);
+  info.handler = execInexact<function>;
+  return info;
+}
+
 llvm::ArrayRef<OpcodeInfo> transcendentalTable() {
   static const OpcodeInfo table[] = {
-      valu<[](float a) { return exp2Float(a); }>("v_exp_f32"),
-      valu<[](float a) { return exp2Float(a); }>("v_exp_legacy_f32"),
-      valu<[](float a) { return log2Float(a); }>("v_log_f32"),
-      valu<[](float a) { return log2Float(a); }>("v_log_legacy_f32"),
-      valu<[](float a) { return rcpFloat(a); }>("v_rcp_f32"),
-      valu<[](float a) { return rcpFloat(a); }>("v_rcp_iflag_f32"),
-      valu<[](float a) { return rsqFloat(a); }>("v_rsq_f32"),
-      valu<[](float a) { return sqrtFloat(a); }>("v_sqrt_f32"),
-      valu<[](float a) { return sinFloat(a); }>("v_sin_f32"),
-      valu<[](float a) { return cosFloat(a); }>("v_cos_f32"),
-      valu<[](double a) { return withNan(1.0 / a, a); }>("v_rcp_f64"),
-      valu<[](double a) { return withNan(1.0 / __builtin_sqrt(a), a); }>(
+      inexact<[](float a) { return exp2Float(a); }>("v_exp_f32"),
+      inexact<[](float a) { return exp2Float(a); }>("v_exp_legacy_f32"),
+      inexact<[](float a) { return log2Float(a); }>("v_log_f32"),
+      inexact<[](float a) { return log2Float(a); }>("v_log_legacy_f32"),
+      inexact<[](float a) { return rcpFloat(a); }>("v_rcp_f32"),
+      inexact<[](float a) { return rcpFloat(a); }>("v_rcp_iflag_f32"),
+      inexact<[](float a) { return rsqFloat(a); }>("v_rsq_f32"),
+      inexact<[](float a) { return sqrtFloat(a); }>("v_sqrt_f32"),
+      inexact<[](float a) { return sinFloat(a); }>("v_sin_f32"),
+      inexact<[](float a) { return cosFloat(a); }>("v_cos_f32"),
+      inexact<[](double a) { return withNan(1.0 / a, a); }>("v_rcp_f64"),
+      inexact<[](double a) { return withNan(1.0 / __builtin_sqrt(a), a); }>(
           "v_rsq_f64"),
-      valu<[](double a) { return withNan(__builtin_sqrt(a), a); }>(
+      inexact<[](double a) { return withNan(__builtin_sqrt(a), a); }>(
           "v_sqrt_f64"),
-      valu<[](Half a) { return rcpHalf(a); }>("v_rcp_f16"),
-      valu<[](Half a) { return sqrtHalf(a); }>("v_sqrt_f16"),
-      valu<[](Half a) { return rsqHalf(a); }>("v_rsq_f16"),
-      valu<[](Half a) { return exp2Half(a); }>("v_exp_f16"),
-      valu<[](Half a) { return log2Half(a); }>("v_log_f16"),
-      valu<[](Half a) { return sinHalf(a); }>("v_sin_f16"),
-      valu<[](Half a) { return cosHalf(a); }>("v_cos_f16"),
+      inexact<[](Half a) { return rcpHalf(a); }>("v_rcp_f16"),
+      inexact<[](Half a) { return sqrtHalf(a); }>("v_sqrt_f16"),
+      inexact<[](Half a) { return rsqHalf(a); }>("v_rsq_f16"),
+      inexact<[](Half a) { return exp2Half(a); }>("v_exp_f16"),
+      inexact<[](Half a) { return log2Half(a); }>("v_log_f16"),
+      inexact<[](Half a) { return sinHalf(a); }>("v_sin_f16"),
+      inexact<[](Half a) { return cosHalf(a); }>("v_cos_f16"),
   };
   return table;
 }

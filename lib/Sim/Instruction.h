@@ -23,6 +23,7 @@ enum : uint16_t {
   sgprFlatScratch = 102,
   sgprVcc = 106,
   sgprM0 = 124,
+  sgprNull = 125, ///< reads zero
   sgprExec = 126,
   sgprCount = 128,
 };

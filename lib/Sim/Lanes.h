@@ -15,6 +15,7 @@
 #ifndef TENON_LIB_SIM_LANES_H
 #define TENON_LIB_SIM_LANES_H
 
+#include "HostRounding.h"
 #include "Opcode.h"
 #include "Wave.h"
 
@@ -123,6 +124,25 @@ inline void flushDenormals(const uint32_t *from, Row &to) {
   }
 }
 
+/// The same for halves in the low bits, and for doubles.
+inline void flushHalfDenormals(const uint32_t *from, Row &to) {
+  TENON_LANES
+  for (unsigned i = 0; i < waveSize; ++i) {
+    uint32_t bits = from[i];
+    to.lane[i] = (bits & 0x7C00) == 0 ? bits & 0x8000 : bits;
+  }
+}
+inline void flushDoubleDenormals(const uint32_t *lo, const uint32_t *hi,
+                                 Row &toLo, Row &toHi) {
+  TENON_LANES
+  for (unsigned i = 0; i < waveSize; ++i) {
+    bool denormal = (hi[i] & 0x7FF00000) == 0;
+    uint32_t high = hi[i];
+    toLo.lane[i] = denormal ? 0 : lo[i];
+    toHi.lane[i] = denormal ? high & 0x80000000 : high;
+  }
+}
+
 /// The lanes of source `k`, with modifiers applied; what has to be computed
 /// goes to `temp`.
 template <typename T>
@@ -167,6 +187,16 @@ inline Source fetch(Wave &wave, const Instr &instr, unsigned k,
       flushDenormals(source.lo, temp[0]);
       source.lo = temp[0].lane;
     }
+  } else if constexpr (std::is_same_v<T, Half>) {
+    if (wave.mode.flushInput16And64()) [[unlikely]] {
+      flushHalfDenormals(source.lo, temp[0]);
+      source.lo = temp[0].lane;
+    }
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (wave.mode.flushInput16And64()) [[unlikely]] {
+      flushDoubleDenormals(source.lo, source.hi, temp[0], temp[1]);
+      source = {temp[0].lane, temp[1].lane};
+    }
   }
   return source;
 }
@@ -200,6 +230,9 @@ void execValu(Wave &wave, const Instr &instr) {
   using Traits = LambdaTraits<decltype(function)>;
   using R = typename Traits::Result;
   constexpr unsigned arity = Traits::arity;
+  constexpr bool roundsAs16 =
+      std::is_same_v<R, Half> || std::is_same_v<R, double>;
+  RoundingOf16And64<roundsAs16> rounding(wave.mode);
   Row temp[arity][2];
   [&]<std::size_t... k>(std::index_sequence<k...>) {
     Source sources[] = {
@@ -226,6 +259,8 @@ void execValu(Wave &wave, const Instr &instr) {
     bool modified = instr.clamp || instr.omod;
     if constexpr (std::is_same_v<R, float>) {
       modified |= wave.mode.flushOutput32();
+    } else if constexpr (roundsAs16) {
+      modified |= wave.mode.flushOutput16And64();
     }
     if constexpr (sizeof(R) != 2) {
       if (!modified && wave.exec() == allLanes) [[likely]] {
@@ -269,6 +304,24 @@ constexpr OpcodeInfo valu(llvm::StringLiteral name) {
   [&]<std::size_t... k>(std::index_sequence<k...>) {
     ((info.src[k] = valueTypeOf<typename Traits::template Arg<k>>()), ...);
   }(std::make_index_sequence<Traits::arity>());
+  return info;
+}
+
+/// Saturating forms of an integer addition, chosen by the clamp bit.
+template <auto plain, auto saturating, uint32_t flags>
+void execClampable(Wave &wave, const Instr &instr) {
+  if (!instr.clamp) {
+    return execValu<plain, flags>(wave, instr);
+  }
+  Instr unclamped = instr;
+  unclamped.clamp = false;
+  execValu<saturating, flags>(wave, unclamped);
+}
+
+template <auto plain, auto saturating, uint32_t flags = opNone>
+constexpr OpcodeInfo clampable(llvm::StringLiteral name) {
+  OpcodeInfo info = valu<plain, flags>(name);
+  info.handler = execClampable<plain, saturating, flags>;
   return info;
 }
 

@@ -44,10 +44,11 @@ inline void writeLds(Workgroup &workgroup, uint32_t address,
   }
 }
 
-/// Issues a load of `bytes` per lane into LDS at `base` + lane * bytes. Lanes
-/// of `written` that are not active in `lanes` (buffer range) write zeros.
+/// Issues a load of `bytes` per lane into LDS at `base` + lane * bytes, where
+/// less than a dword is extended to one. Lanes of `written` that are not active
+/// in `lanes` (buffer range) write zeros.
 void loadToLds(Wave &wave, const LaneAddresses &lanes, uint64_t written,
-               uint32_t base, unsigned bytes);
+               uint32_t base, unsigned bytes, bool isSigned = false);
 
 } // namespace tenon::sim
 

@@ -7,6 +7,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+
 namespace tenon::sim {
 
 void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
@@ -43,7 +45,8 @@ bool copyAcrossPages(Wave &wave, unsigned lane, uint64_t address,
 }
 
 void loadToLds(Wave &wave, const LaneAddresses &lanes, uint64_t written,
-               uint32_t base, unsigned bytes) {
+               uint32_t base, unsigned bytes, bool isSigned) {
+  uint32_t stored = std::max(bytes, 4u);
   if (wave.checks) [[unlikely]] {
     noteMemoryAccess(wave, lanes, bytes, MemoryAccessKind::ToLds);
   }
@@ -51,11 +54,14 @@ void loadToLds(Wave &wave, const LaneAddresses &lanes, uint64_t written,
   writes.reserve(waveSize);
   for (uint64_t rest = written; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
-    WaitCounters::LdsWrite write = {base + lane * bytes, bytes, {}};
+    WaitCounters::LdsWrite write = {base + lane * stored, stored, {}};
     if ((lanes.active >> lane) & 1) {
       if (!copyAcrossPages(wave, lane, lanes.address[lane], write.data, bytes,
                            /*isStore=*/false)) {
         return;
+      }
+      if (isSigned && write.data[bytes - 1] & 0x80) {
+        std::fill(write.data + bytes, write.data + 4, uint8_t(0xFF));
       }
     }
     writes.push_back(write);

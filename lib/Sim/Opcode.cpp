@@ -22,11 +22,13 @@ const OpcodeInfo *findOpcode(StringRef mnemonic) {
   static const StringMap<const OpcodeInfo *> index = [] {
     StringMap<const OpcodeInfo *> map;
     for (auto table :
-         {scalarAluTable, scalarControlTable, scalarMemoryTable,
-          vectorFloat32Table, transcendentalTable, vectorIntegerTable,
-          vectorWideTable, vectorHalfTable, vectorConvertTable,
-          vectorCompareTable, vectorPackedTable, crossLaneTable, matrixTable,
-          smallMatrixTable, ldsTable, flatMemoryTable, bufferMemoryTable}) {
+         {scalarAluTable,     scalarControlTable, scalarMemoryTable,
+          modalTable,         vectorFloat32Table, transcendentalTable,
+          vectorIntegerTable, vectorWideTable,    vectorHalfTable,
+          vectorConvertTable, scaledConvertTable, vectorSpecialTable,
+          vectorCompareTable, vectorPackedTable,  crossLaneTable,
+          matrixTable,        smallMatrixTable,   ldsTable,
+          ldsSpecialTable,    flatMemoryTable,    bufferMemoryTable}) {
       for (const OpcodeInfo &info : table()) {
         map[info.name] = &info;
       }

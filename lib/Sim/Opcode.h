@@ -84,6 +84,8 @@ enum OpFlags : uint32_t {
   opAgprSrc = 1 << 14,    ///< the source VGPR is an AGPR (v_accvgpr_read)
   opSmallFormats = 1 << 16, ///< MFMA whose cbsz and blgp name formats
   opAgprDst = 1 << 15,      ///< the destination is an AGPR (v_accvgpr_write)
+  opSparse = 1 << 18,       ///< SMFMAC: the third operand is never an AGPR
+  opNoAddress = 1 << 17,    ///< LDS operation without an address register
 };
 
 /// One entry of the operation tables, found by its mnemonic without encoding
@@ -117,24 +119,33 @@ private:
 llvm::ArrayRef<OpcodeInfo> scalarAluTable();
 llvm::ArrayRef<OpcodeInfo> scalarControlTable();
 llvm::ArrayRef<OpcodeInfo> scalarMemoryTable();
+llvm::ArrayRef<OpcodeInfo> modalTable();
 llvm::ArrayRef<OpcodeInfo> vectorFloat32Table();
 llvm::ArrayRef<OpcodeInfo> transcendentalTable();
 llvm::ArrayRef<OpcodeInfo> vectorIntegerTable();
 llvm::ArrayRef<OpcodeInfo> vectorWideTable();
 llvm::ArrayRef<OpcodeInfo> vectorHalfTable();
 llvm::ArrayRef<OpcodeInfo> vectorConvertTable();
+llvm::ArrayRef<OpcodeInfo> scaledConvertTable();
+llvm::ArrayRef<OpcodeInfo> vectorSpecialTable();
 llvm::ArrayRef<OpcodeInfo> vectorCompareTable();
 llvm::ArrayRef<OpcodeInfo> vectorPackedTable();
 llvm::ArrayRef<OpcodeInfo> crossLaneTable();
 llvm::ArrayRef<OpcodeInfo> matrixTable();
 llvm::ArrayRef<OpcodeInfo> smallMatrixTable();
 llvm::ArrayRef<OpcodeInfo> ldsTable();
+llvm::ArrayRef<OpcodeInfo> ldsSpecialTable();
 llvm::ArrayRef<OpcodeInfo> flatMemoryTable();
 llvm::ArrayRef<OpcodeInfo> bufferMemoryTable();
 
 /// Handlers of the operand prologues.
 void execDpp(Wave &wave, const Instr &instr);
 void execSdwa(Wave &wave, const Instr &instr);
+
+/// Whether an instruction can switch skipping or indexing of vector
+/// instructions on, and what makes one obey them.
+bool switchesVectorModes(const Instr &instr);
+void makeModal(Instr &instr);
 
 /// Reports an instruction that no table has.
 void execUnimplemented(Wave &wave, const Instr &instr);

@@ -130,7 +130,14 @@ Operand OperandDecoder::vgpr(unsigned row, ValueType type) {
   return {OperandKind::Vgpr, 0, uint16_t(row), 0};
 }
 
+/// Pairs begin at even registers, larger groups at multiples of four.
+static unsigned aligned(unsigned reg, ValueType type) {
+  unsigned count = registersOf(type);
+  return count >= 4 ? reg & ~3u : (count == 2 ? reg & ~1u : reg);
+}
+
 Operand OperandDecoder::sgpr(unsigned reg, ValueType type) {
+  reg = aligned(reg, type);
   footprint.addScalars(reg, registersOf(type));
   return {OperandKind::Sgpr, 0, uint16_t(reg), 0};
 }
@@ -143,6 +150,9 @@ Operand OperandDecoder::source(unsigned code, ValueType type) {
   if (code >= 256) {
     unsigned file = info.flags & opAgprSrc ? rowAgpr : 0;
     return vgpr(code - 256 + file, type);
+  }
+  if (code == sgprNull) {
+    return constant(0);
   }
   if (code < sgprCount) {
     return sgpr(code, type);
@@ -188,16 +198,22 @@ void OperandDecoder::vectorDst(unsigned row) {
 }
 
 void OperandDecoder::scalarDst(unsigned reg) {
-  instr.dst = reg;
-  footprint.addScalars(reg, registersOf(info.dst));
+  if (reg == sgprNull && info.dst != ValueType::None) {
+    return unsupported();
+  }
+  instr.dst = aligned(reg, info.dst);
+  footprint.addScalars(instr.dst, registersOf(info.dst));
 }
 
 /// Scalar destination of a vector instruction: a lane mask, or one register
 /// when the operation says so (v_readlane).
 void OperandDecoder::maskDst(unsigned reg) {
-  instr.sdst = reg;
-  footprint.addScalars(reg,
-                       (info.flags & opScalarDst) ? registersOf(info.dst) : 2);
+  ValueType type = info.flags & opScalarDst ? info.dst : ValueType::Mask;
+  if (reg == sgprNull) {
+    return unsupported();
+  }
+  instr.sdst = aligned(reg, type);
+  footprint.addScalars(instr.sdst, registersOf(type));
 }
 
 /// What VOP1, VOP2 and VOPC have in common, also under DPP and SDWA.
@@ -350,7 +366,8 @@ void OperandDecoder::decodeMfma() {
     unsigned lowBits = field(selects, 11, 2), highBits = field(scales, 27, 2);
     instr.opSel = (lowBits & 1) | (highBits & 1) << 1 | (lowBits & 2) << 1 |
                   (highBits & 2) << 2;
-    instr.negHi = field(selects, 8, 3) | field(scales, 29, 3);
+    instr.negHi = field(scales, 29, 3);
+    instr.opSelHi = field(selects, 8, 3); // absolute values
     start = 2;
   }
   uint32_t first = word(start), second = word(start + 1);
@@ -374,7 +391,8 @@ void OperandDecoder::decodeMfma() {
     instr.src[1] = matrixSource(field(second, 9, 9), types[1], acc & 2);
   }
   if (info.src[2] != ValueType::None) {
-    instr.src[2] = matrixSource(field(second, 18, 9), info.src[2], accCd);
+    instr.src[2] = matrixSource(field(second, 18, 9), info.src[2],
+                                accCd && !(info.flags & opSparse));
   }
   vectorDst(field(first, 0, 8) + (accCd ? rowAgpr : 0));
   instr.cbsz = field(first, 8, 3);
@@ -419,11 +437,23 @@ void OperandDecoder::decodeSop() {
 
 void OperandDecoder::decodeSmem() {
   uint32_t first = word(0), second = word(1);
-  instr.sbase = field(first, 0, 6) * 2;
+  instr.sbase = aligned(field(first, 0, 6) * 2, info.src[0]);
   // The base of a plain load is an address, of a buffer load a resource.
   footprint.addScalars(instr.sbase, registersOf(info.src[0]));
-  scalarDst(field(first, 6, 7));
-  instr.dwords = registersOf(info.dst);
+  unsigned sdata = field(first, 6, 7);
+  if (info.flags & opStores) {
+    instr.data = aligned(sdata, info.src[1]);
+    instr.dwords = registersOf(info.src[1]);
+    footprint.addScalars(instr.data, instr.dwords);
+    instr.returns = (info.flags & opAtomic) && field(first, 16, 1);
+  } else {
+    scalarDst(sdata);
+    instr.dwords = registersOf(info.dst);
+  }
+  if (info.src[0] == ValueType::None) {
+    return; // s_memtime, cache control
+  }
+  instr.cachePolicy = field(first, 16, 1);
   bool immediate = field(first, 17, 1), registerOffset = field(first, 14, 1);
   if (immediate) {
     instr.imm = SignExtend32<21>(field(second, 0, 21));
@@ -463,8 +493,10 @@ void OperandDecoder::decodeDs() {
   } else {
     instr.imm = field(first, 0, 16);
   }
-  instr.addr = field(second, 0, 8);
-  footprint.addRows(instr.addr, 1);
+  if (!(info.flags & opNoAddress)) {
+    instr.addr = field(second, 0, 8);
+    footprint.addRows(instr.addr, 1);
+  }
   memoryData(field(second, 24, 8), field(second, 8, 8), field(second, 16, 8),
              field(first, 25, 1));
   // LDS results follow one another, but the compiler always waits here.

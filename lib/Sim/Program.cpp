@@ -73,6 +73,11 @@ void Program::decode(ArrayRef<uint8_t> code, uint64_t address) {
 
 void Program::finish() {
   addEnd();
+  if (std::any_of(instrs.begin(), instrs.end(), switchesVectorModes)) {
+    for (Instr &instr : instrs) {
+      makeModal(instr);
+    }
+  }
   for (Instr &instr : instrs) {
     if (instr.target) {
       // A target outside of the code ends the launch only when it is reached.

@@ -3,6 +3,7 @@
 
 #include "SmallFloat.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -97,32 +98,36 @@ const std::array<float, 256> &smallFloatValues(SmallFormat format,
   return tables[processor == Processor::Gfx942][unsigned(format)];
 }
 
-uint8_t encodeFloat8(float value, SmallFormat format, Processor processor,
-                     bool saturate) {
+unsigned mantissaBitsOf(SmallFormat format) {
+  return layoutOf(format, /*fnuz=*/false).mantissaBits;
+}
+
+uint8_t encodeSmallFloat(double value, SmallFormat format, Processor processor,
+                         bool saturate) {
   const std::array<float, 256> &values = smallFloatValues(format, processor);
   Layout layout = layoutOf(format, processor == Processor::Gfx942);
   bool negZeroNan = layout.specials == Specials::NegZeroNan;
-  uint8_t nan = negZeroNan ? 0x80 : 0x7F;
-  uint8_t sign = std::signbit(value) ? 0x80 : 0;
-  if (value != value) {
-    return negZeroNan ? nan : uint8_t(nan | sign);
-  }
-  unsigned largest = 0x7F;
+  unsigned signBit = 1u << (layout.exponentBits + layout.mantissaBits);
+  unsigned sign = std::signbit(value) ? signBit : 0;
+  unsigned largest = signBit - 1;
   while (!std::isfinite(values[largest])) {
     --largest;
   }
-  float magnitude = std::fabs(value);
+  // Formats without NaN take it for their largest value.
+  bool hasNan = layout.specials != Specials::None;
+  unsigned nan = negZeroNan ? signBit : (hasNan ? signBit - 1 : largest) | sign;
+  if (value != value) {
+    return uint8_t(nan);
+  }
+  double magnitude = std::fabs(value);
   // The midpoint to what would be the next code: from there on it overflows.
-  float step = values[largest] - values[largest - 1];
-  bool overflows = magnitude >= values[largest] + step / 2;
-  if (overflows || std::isinf(value)) {
-    if (saturate) {
+  double step = double(values[largest]) - values[largest - 1];
+  if (magnitude >= values[largest] + step / 2) {
+    if (saturate || !hasNan) {
       return uint8_t(largest | sign);
     }
-    if (layout.specials == Specials::Infinity) {
-      return uint8_t(0x7C | sign);
-    }
-    return negZeroNan ? nan : uint8_t(nan | sign);
+    return uint8_t(layout.specials == Specials::Infinity ? (largest + 1) | sign
+                                                         : nan);
   }
   // Codes of positive values ascend, so the neighbours are found by halving.
   unsigned low = 0, high = largest;
@@ -136,12 +141,32 @@ uint8_t encodeFloat8(float value, SmallFormat format, Processor processor,
   }
   unsigned code = low;
   if (low < largest) {
-    float below = magnitude - values[low], above = values[low + 1] - magnitude;
+    double below = magnitude - values[low];
+    double above = values[low + 1] - magnitude;
     if (above < below || (above == below && (low & 1))) {
       code = low + 1;
     }
   }
   return code == 0 && negZeroNan ? 0 : uint8_t(code | sign);
+}
+
+uint8_t encodeSmallFloatStochastic(double value, SmallFormat format,
+                                   Processor processor, bool saturate,
+                                   uint32_t seed, unsigned fractionBits) {
+  Layout layout = layoutOf(format, processor == Processor::Gfx942);
+  if (std::isfinite(value) && value != 0) {
+    int smallest = 1 - layout.bias;
+    int exponent = std::max(std::ilogb(value), smallest);
+    int quantum = exponent - int(layout.mantissaBits);
+    double steps =
+        std::floor(std::ldexp(std::fabs(value), int(fractionBits) - quantum));
+    steps += double(uint64_t(seed) >> (32 - fractionBits));
+    steps = std::floor(std::ldexp(steps, -int(fractionBits)));
+    // Now a multiple of the step between codes: rounding it changes nothing
+    // but what is beyond the largest one.
+    value = std::copysign(std::ldexp(steps, quantum), value);
+  }
+  return encodeSmallFloat(value, format, processor, saturate);
 }
 
 } // namespace tenon::sim

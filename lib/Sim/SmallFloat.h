@@ -24,11 +24,20 @@ constexpr unsigned bitsOf(SmallFormat format) {
 const std::array<float, 256> &smallFloatValues(SmallFormat format,
                                                Processor processor);
 
-/// Rounds to the nearest code, ties to even; values beyond the largest finite
-/// one saturate to it when `saturate`, else they become infinity or NaN. Only
-/// Fp8 and Bf8.
-uint8_t encodeFloat8(float value, SmallFormat format, Processor processor,
-                     bool saturate);
+/// Rounds to the nearest code, ties to even. Values beyond the largest finite
+/// one become infinity or NaN, or saturate to it when `saturate`; formats that
+/// have neither always saturate, NaNs too.
+uint8_t encodeSmallFloat(double value, SmallFormat format, Processor processor,
+                         bool saturate);
+
+/// Stochastic rounding: of the distance to the next code, `fractionBits` bits
+/// are kept, the top bits of `seed` are added, and the result is truncated.
+uint8_t encodeSmallFloatStochastic(double value, SmallFormat format,
+                                   Processor processor, bool saturate,
+                                   uint32_t seed, unsigned fractionBits);
+
+/// Bits of the mantissa of a format.
+unsigned mantissaBitsOf(SmallFormat format);
 
 } // namespace tenon::sim
 

@@ -45,7 +45,8 @@ struct Mode {
   unsigned round16And64() const { return (bits >> 2) & 3; }
   bool flushInput32() const { return !(bits & 0x10); }
   bool flushOutput32() const { return !(bits & 0x20); }
-  bool flush16And64() const { return (bits & 0xC0) != 0xC0; }
+  bool flushInput16And64() const { return !(bits & 0x40); }
+  bool flushOutput16And64() const { return !(bits & 0x80); }
   /// FP16_OVFL: conversions to 8 bits saturate instead of overflowing.
   bool saturatesSmallFloats() const { return bits & 0x800000; }
   bool dx10Clamp() const { return bits & 0x100; }

@@ -190,9 +190,13 @@ LaneProgram::run(std::vector<Finding> *findings) const {
   body += "  s_mov_b64 exec, -1\n  v_mbcnt_lo_u32_b32 v1, -1, 0\n"
           "  v_mbcnt_hi_u32_b32 v1, -1, v1\n  v_lshlrev_b32 v1, 2, v1\n";
   for (unsigned i = 0; i < outputs; ++i) {
-    body += formatv("  global_store_dword v1, v{0}, s[6:7] offset:{1}\n",
-                    40 + i, 256 * i)
-                .str();
+    // The offset of an instruction reaches 4095 bytes.
+    body +=
+        formatv(i < 16 ? "  global_store_dword v1, v{0}, s[6:7] offset:{1}\n"
+                       : "  v_add_u32 v2, {1}, v1\n"
+                         "  global_store_dword v2, v{0}, s[6:7]\n",
+                40 + i, 256 * i)
+            .str();
   }
   std::shared_ptr<const CodeObject> object =
       loadObject(assemble(body, options));

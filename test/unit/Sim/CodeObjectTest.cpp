@@ -59,7 +59,7 @@ TEST(SimCodeObject, StaticInstructions) {
   s_branch .Lnext
 .Lnext:
   s_setprio 1
-  v_cubeid_f32 v1, v2, v3, v4
+  tbuffer_load_format_x v1, off, s[8:11], 0 format:[BUF_DATA_FORMAT_32]
 )"));
   ASSERT_NE(object, nullptr);
   const Kernel &kernel = object->kernels()[0];
@@ -67,9 +67,9 @@ TEST(SimCodeObject, StaticInstructions) {
   auto count = [&](InstructionClass which) { return counts[unsigned(which)]; };
   EXPECT_EQ(count(InstructionClass::Smem), 1u);
   EXPECT_EQ(count(InstructionClass::Trans), 1u);
-  EXPECT_EQ(count(InstructionClass::Valu), 2u);
+  EXPECT_EQ(count(InstructionClass::Valu), 1u);
   EXPECT_EQ(count(InstructionClass::Mfma), 1u);
-  EXPECT_EQ(count(InstructionClass::VmemLoad), 1u);
+  EXPECT_EQ(count(InstructionClass::VmemLoad), 2u);
   EXPECT_EQ(count(InstructionClass::VmemStore), 2u);
   EXPECT_EQ(count(InstructionClass::Lds), 1u);
   EXPECT_EQ(count(InstructionClass::Wait), 2u);

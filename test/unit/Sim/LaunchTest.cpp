@@ -193,11 +193,15 @@ TEST(SimLaunch, EndlessLoopsEndByTheBudget) {
 TEST(SimLaunch, UnimplementedInstructionsAreLoud) {
   Launch launch;
   launch.config.grid = {2, 1, 1};
-  std::string error = launch.failure("  v_cubeid_f32 v1, v2, v3, v4\n");
+  std::string error =
+      launch.failure("  tbuffer_load_format_x v1, off, s[8:11], 0 "
+                     "format:[BUF_DATA_FORMAT_32]\n");
   EXPECT_NE(error.find("kernel k, workgroup (0, 0, 0), wave 0"),
             std::string::npos)
       << error;
-  EXPECT_NE(error.find("v_cubeid_f32 v1, v2, v3, v4"), std::string::npos)
+  EXPECT_NE(error.find("tbuffer_load_format_x v1, off, s[8:11], 0 "
+                       "format:[BUF_DATA_FORMAT_32]"),
+            std::string::npos)
       << error;
   EXPECT_NE(error.find("not implemented"), std::string::npos) << error;
 }
