@@ -79,6 +79,8 @@ enum class TaintRule : uint8_t {
   All,          ///< every source to every destination
   SelectByMask, ///< v_cndmask
   CarryIn,      ///< the last source is a mask of lanes
+  Packed32,     ///< each half takes the registers that op_sel names
+  PackedMove,   ///< the same, one half from each source
   ReadLane,
   ReadFirstLane,
   WriteLane,

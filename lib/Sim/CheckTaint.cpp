@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace tenon::sim {
 
@@ -22,6 +23,10 @@ TaintRule taintRuleOf(llvm::StringRef mnemonic) {
       {"v_addc_co", TaintRule::CarryIn},
       {"v_subb", TaintRule::CarryIn},
       {"v_div_fmas", TaintRule::CarryIn},
+      {"v_pk_fma_f32", TaintRule::Packed32},
+      {"v_pk_mul_f32", TaintRule::Packed32},
+      {"v_pk_add_f32", TaintRule::Packed32},
+      {"v_pk_mov_b32", TaintRule::PackedMove},
       {"v_readlane", TaintRule::ReadLane},
       {"v_readfirstlane", TaintRule::ReadFirstLane},
       {"v_writelane", TaintRule::WriteLane},
@@ -254,6 +259,32 @@ uint64_t TaintState::operandTaint(const Wave &wave, const CheckRecord &record,
   return taint;
 }
 
+/// Two results, each from one register of every source.
+void TaintState::stepPacked(const Wave &wave, const CheckRecord &record,
+                            const Instr &instr) {
+  bool isMove = record.taintRule == TaintRule::PackedMove;
+  uint64_t exec = wave.exec(), taint[2] = {};
+  for (unsigned half = 0; half < 2; ++half) {
+    for (unsigned k = 0; k < 3; ++k) {
+      const Operand &source = instr.src[k];
+      if (isMove && k != half) {
+        continue;
+      }
+      unsigned high =
+          ((half && !isMove ? instr.opSelHi : instr.opSel) >> k) & 1;
+      if (source.kind == OperandKind::Vgpr) {
+        taint[half] |= rows[source.reg + high];
+      } else if (source.kind == OperandKind::Sgpr) {
+        taint[half] |= scalars[(source.reg + high) % sgprCount] ? allLanes : 0;
+      }
+    }
+  }
+  for (unsigned half = 0; half < 2; ++half) {
+    uint64_t &row = rows[record.defs[0].first + half];
+    row = (row & ~exec) | (taint[half] & exec);
+  }
+}
+
 TaintFault TaintState::checkExec() {
   uint64_t taint = pairTaint(sgprExec);
   if (!taint) {
@@ -266,6 +297,11 @@ TaintFault TaintState::checkExec() {
 TaintFault TaintState::stepValu(const Wave &wave, const CheckRecord &record,
                                 const Instr &instr) {
   if (stepCrossLane(wave, record, instr)) {
+    return {};
+  }
+  if (record.taintRule == TaintRule::Packed32 ||
+      record.taintRule == TaintRule::PackedMove) {
+    stepPacked(wave, record, instr);
     return {};
   }
   uint64_t written = wave.exec();
@@ -442,7 +478,15 @@ void TaintState::readLds(const Wave &wave, const CheckRecord &record,
   unsigned dwords = std::max(1, record.bytes / 4);
   unsigned parts = record.is(checkTwoAddress) ? 2 : 1;
   uint64_t taint[8] = {};
-  for (uint64_t rest = exec; rest; rest &= rest - 1) {
+  // Mostly everything is defined, and lies side by side.
+  bool isDefined = exec == allLanes;
+  for (unsigned part = 0; part < parts && isDefined; ++part) {
+    uint32_t offset = uint32_t(part ? instr.imm1 : instr.imm);
+    isDefined = isOneLdsBlock(*wave.workgroup, address, offset, record.bytes) &&
+                !std::memchr(undefined.data() + address[0] + offset, 1,
+                             record.bytes * waveSize);
+  }
+  for (uint64_t rest = isDefined ? 0 : exec; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     for (unsigned part = 0; part < parts; ++part) {
       uint32_t at = address[lane] + uint32_t(part ? instr.imm1 : instr.imm);
@@ -503,12 +547,23 @@ TaintFault TaintState::stepLds(const Wave &wave, const CheckRecord &record,
   if (record.is(checkStore)) {
     unsigned parts = record.is(checkTwoAddress) ? 2 : 1;
     unsigned dwords = std::max(1, record.bytes / 4);
-    for (uint64_t rest = exec; rest; rest &= rest - 1) {
-      unsigned lane = unsigned(std::countr_zero(rest));
-      for (unsigned part = 0; part < parts; ++part) {
-        uint64_t at =
-            wave.v[instr.addr][lane] + uint32_t(part ? instr.imm1 : instr.imm);
-        unsigned data = part ? instr.data1 : instr.data;
+    const uint32_t *address = wave.v[instr.addr];
+    for (unsigned part = 0; part < parts; ++part) {
+      unsigned data = part ? instr.data1 : instr.data;
+      uint32_t offset = uint32_t(part ? instr.imm1 : instr.imm);
+      uint64_t taint = 0;
+      for (unsigned d = 0; d < dwords && data != noRow; ++d) {
+        taint |= rows[data + d];
+      }
+      if (!taint && exec == allLanes && !record.is(checkAtomic) &&
+          isOneLdsBlock(*wave.workgroup, address, offset, record.bytes)) {
+        std::fill_n(undefined.begin() + address[0] + offset,
+                    record.bytes * waveSize, 0);
+        continue;
+      }
+      for (uint64_t rest = exec; rest; rest &= rest - 1) {
+        unsigned lane = unsigned(std::countr_zero(rest));
+        uint64_t at = address[lane] + offset;
         for (unsigned i = 0; i < record.bytes && at + i < undefined.size();
              ++i) {
           unsigned row = data + std::min(i / 4, dwords - 1);

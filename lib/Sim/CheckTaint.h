@@ -18,6 +18,17 @@
 
 namespace tenon::sim {
 
+/// Whether lane i accesses LDS `bytes` behind lane i - 1, all inside.
+inline bool isOneLdsBlock(const Workgroup &workgroup, const uint32_t *address,
+                          uint32_t offset, unsigned bytes) {
+  uint32_t different = 0;
+  for (unsigned i = 0; i < waveSize; ++i) {
+    different |= address[i] ^ (address[0] + i * bytes);
+  }
+  return different == 0 && uint64_t(address[0]) + offset + bytes * waveSize <=
+                               workgroup.lds.size();
+}
+
 /// A use of undefined data that is a fault.
 struct TaintFault {
   const char *message = nullptr; ///< null: none
@@ -50,6 +61,8 @@ private:
   void define(const CheckRecord &record, uint64_t lanes, uint64_t taint);
   TaintFault stepValu(const Wave &wave, const CheckRecord &record,
                       const Instr &instr);
+  void stepPacked(const Wave &wave, const CheckRecord &record,
+                  const Instr &instr);
   bool stepCrossLane(const Wave &wave, const CheckRecord &record,
                      const Instr &instr);
   uint64_t operandTaint(const Wave &wave, const CheckRecord &record,

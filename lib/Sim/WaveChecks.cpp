@@ -122,6 +122,15 @@ void WaveChecks::ldsPart(Wave &wave, const CheckRecord &record,
     unit = bytes;
   }
   uint64_t exec = wave.exec();
+  uint32_t first = address[0] + offset;
+  if (exec == allLanes && first % unit == 0 &&
+      isOneLdsBlock(*wave.workgroup, address, offset, bytes) &&
+      !group->ldsOrder.touch(first, bytes * waveSize)) [[likely]] {
+    if (bytes == 12) { // the others have no conflicts side by side
+      countBankConflicts(record, address, offset, exec);
+    }
+    return;
+  }
   bool raced = false, misaligned = false, outside = false;
   for (uint64_t rest = exec; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
@@ -144,10 +153,11 @@ void WaveChecks::ldsPart(Wave &wave, const CheckRecord &record,
                   bytes, at, size)
               .str());
     }
-    bool unchanged = kind == LdsAccessKind::Write &&
-                     leavesUnchanged(wave, row, lane, at, bytes);
-    std::optional<LdsConflict> conflict =
-        group->ldsOrder.touch(at, bytes, unchanged);
+    std::optional<LdsConflict> conflict = group->ldsOrder.touch(at, bytes);
+    if (conflict && kind == LdsAccessKind::Write &&
+        leavesUnchanged(wave, row, lane, at, bytes)) {
+      conflict = group->ldsOrder.touch(at, bytes, /*unchanged=*/true);
+    }
     if (conflict && !raced) [[unlikely]] {
       raced = true;
       report(conflict->wave == wave.waveIndex ? Check::Wait : Check::LdsRace,

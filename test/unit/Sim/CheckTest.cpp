@@ -308,7 +308,12 @@ TEST(SimCheck, UndefinedLanesThatAreLeftOut) {
         "  v_mov_b32 v40, 0\n",
         "  ds_write_b32 v1, v30\n  ds_write_b32 v1, v10\n"
         "  ds_read_b32 v40, v1\n  s_waitcnt lgkmcnt(0)\n",
-        "  v_mov_b32 v40, 0\n  v_writelane_b32 v40, s4, 3\n"}) {
+        "  v_mov_b32 v40, 0\n  v_writelane_b32 v40, s4, 3\n",
+        // op_sel takes the defined half of a pair twice.
+        "  v_mov_b32 v20, v10\n"
+        "  v_pk_mul_f32 v[40:41], v[20:21], v[20:21] op_sel_hi:[0,0]\n",
+        "  v_mov_b32 v20, v10\n"
+        "  v_pk_mov_b32 v[40:41], v[20:21], v[20:21] op_sel:[0,0]\n"}) {
     EXPECT_EQ(undefinedIn(body), "") << body;
   }
 }
