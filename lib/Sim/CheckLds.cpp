@@ -23,10 +23,12 @@ void LdsOrder::reset(unsigned waves, uint32_t ldsBytes) {
   orderedBelow.assign(waves, firstId);
   atomicTimes.assign(waves, {});
   epoch = atomicTime = 0;
+  anyCopies = false;
 }
 
 uint32_t LdsOrder::begin(unsigned wave, uint32_t record, LdsAccessKind kind) {
   accesses.push_back({record, uint16_t(wave), kind, never, never});
+  anyCopies |= kind == LdsAccessKind::Copy;
   if (kind == LdsAccessKind::Atomic) {
     atomicTimes[wave].push_back(++atomicTime);
   }
@@ -123,10 +125,19 @@ std::optional<LdsConflict> LdsOrder::touch(uint32_t address, unsigned bytes,
     unsigned last = unsigned(std::min<uint64_t>(end - dword * 4, 4));
     unsigned mask = ((1u << last) - 1) & ~((1u << (at % 4)) - 1);
     for (unsigned wave = 0; wave < waveCount && !conflict; ++wave) {
+      if (wave == now.wave && !anyCopies) {
+        continue;
+      }
       size_t place = size_t(wave) * dwords + dword;
-      conflict =
-          against(writes[place], wave, true, mask, uint32_t(dword), unchanged);
-      if (!conflict && isWrite) {
+      uint32_t limit = wave == now.wave ? firstId : orderedBelow[wave];
+      auto mayMatter = [&](uint32_t entry) {
+        return (entry & mask) && (entry >> maskBits) >= limit;
+      };
+      if (mayMatter(writes[place])) [[unlikely]] {
+        conflict = against(writes[place], wave, true, mask, uint32_t(dword),
+                           unchanged);
+      }
+      if (!conflict && isWrite && mayMatter(reads[place])) [[unlikely]] {
         conflict =
             against(reads[place], wave, false, mask, uint32_t(dword), false);
       }

@@ -85,6 +85,7 @@ private:
   std::vector<std::vector<uint32_t>> atomicTimes; ///< by wave
   uint32_t firstId = 1, nextId = 1;
   uint32_t epoch = 0, atomicTime = 0;
+  bool anyCopies = false; ///< in this workgroup
 };
 
 } // namespace tenon::sim

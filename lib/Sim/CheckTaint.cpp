@@ -304,6 +304,19 @@ TaintFault TaintState::stepValu(const Wave &wave, const CheckRecord &record,
     stepPacked(wave, record, instr);
     return {};
   }
+  if (record.is(checkDpp)) {
+    // Which lanes are written matters only when something is undefined.
+    uint64_t any = 0;
+    for (const RegisterRange &use : record.operands()) {
+      any |= use.isScalar ? uint64_t(scalarTaint(use)) : vectorTaint(use);
+    }
+    for (const RegisterRange &def : record.definitions()) {
+      any |= def.isScalar ? uint64_t(scalarTaint(def)) : vectorTaint(def);
+    }
+    if (!any) {
+      return {};
+    }
+  }
   uint64_t written = wave.exec();
   uint64_t taint = 0;
   const Operand &mask = instr.src[2];

@@ -311,6 +311,12 @@ void WaveChecks::followOrder(Wave &wave, const LaneAddresses &lanes,
   GlobalOrder::Access access = {wave.workgroup->linearId, wave.waveIndex,
                                 current, isWrite};
   SmallVector<GlobalOrder::Access, 4> conflicts;
+  if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
+    order.touch(access, lanes.address[0], bytes * waveSize, conflicts);
+    if (conflicts.empty()) [[likely]] {
+      return;
+    }
+  }
   for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     conflicts.clear();
@@ -340,6 +346,12 @@ void WaveChecks::followOrder(Wave &wave, const LaneAddresses &lanes,
 void WaveChecks::followUndefined(Wave &wave, const LaneAddresses &lanes,
                                  unsigned bytes, MemoryAccessKind kind) {
   const Instr &instr = wave.program->records()[current];
+  Memory &memory = *wave.memory;
+  if (lanes.active == allLanes && areAdjacent(lanes, bytes) &&
+      !memory.undefinedBytes(lanes.address[0], 1) &&
+      !memory.undefinedBytes(lanes.address[waveSize - 1], 1)) [[likely]] {
+    return;
+  }
   for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint8_t *shadow = wave.memory->undefinedBytes(lanes.address[lane], bytes);
