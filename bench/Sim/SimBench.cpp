@@ -13,13 +13,33 @@
 using namespace tenon::sim;
 using namespace tenon::sim::test;
 
+static std::string repeat(const std::string &text, unsigned times) {
+  std::string result;
+  for (unsigned i = 0; i < times; ++i) {
+    result += text;
+  }
+  return result;
+}
+
+/// Makes v3 ... v63, s20 ... s31 and VCC zero: findings would cost time.
+static std::string defineRegisters() {
+  std::string text = "  s_mov_b64 vcc, 0\n";
+  for (unsigned reg = 3; reg < 64; ++reg) {
+    text += "  v_mov_b32 v" + std::to_string(reg) + ", 0\n";
+  }
+  for (unsigned reg = 20; reg < 32; ++reg) {
+    text += "  s_mov_b32 s" + std::to_string(reg) + ", 0\n";
+  }
+  return text;
+}
+
 /// Runs a loop of `iterations` around `body`, with a buffer of 1 MiB at s[8:11]
 /// and s[4:5], and v1 = 4 * lane.
 static void runLoop(benchmark::State &state, const std::string &body,
                     unsigned iterations, CheckSet checks = CheckSet::none()) {
   KernelOptions options;
   options.ldsBytes = 65536;
-  std::string text = R"(
+  std::string text = defineRegisters() + R"(
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   v_and_b32 v0, 0x3ff, v0
   v_lshlrev_b32 v1, 2, v0
@@ -53,14 +73,6 @@ static void runLoop(benchmark::State &state, const std::string &body,
     instructions += result->waveInstructions;
   }
   state.SetItemsProcessed(int64_t(instructions));
-}
-
-static std::string repeat(const std::string &text, unsigned times) {
-  std::string result;
-  for (unsigned i = 0; i < times; ++i) {
-    result += text;
-  }
-  return result;
 }
 
 /// One instruction, sixteen times per iteration.
@@ -164,6 +176,7 @@ static void mixed(benchmark::State &state, CheckSet checks) {
   v_pk_mul_f32 v[20:21], v[24:25], v[26:27]
   v_pk_mul_f32 v[22:23], v[24:25], v[26:27]
   v_exp_f32 v28, v28
+  s_and_b32 s20, s21, s22
   v_fma_f32 v29, v28, v20, v21
   v_fma_f32 v30, v28, v22, v23
   s_waitcnt vmcnt(1)
@@ -172,17 +185,21 @@ static void mixed(benchmark::State &state, CheckSet checks) {
   v_add_f32 v31, v20, v21
   v_add_f32 v32, v22, v23
   v_add_f32 v31, v31, v32
+  s_nop 1
   v_add_f32_dpp v31, v31, v31 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf
+  s_nop 1
   v_add_f32_dpp v31, v31, v31 quad_perm:[2,3,0,1] row_mask:0xf bank_mask:0xf
+  s_nop 1
   v_add_f32_dpp v31, v31, v31 row_half_mirror row_mask:0xf bank_mask:0xf
+  s_nop 1
   v_add_f32_dpp v31, v31, v31 row_mirror row_mask:0xf bank_mask:0xf
   s_waitcnt vmcnt(0)
   v_pk_fma_f32 v[20:21], v[14:15], v[20:21], v[24:25]
   v_cvt_pk_bf16_f32 v33, v20, v21
   v_cmp_lt_f32 vcc, v20, v21
-  v_cndmask_b32 v34, v20, v21, vcc
   s_and_b32 s20, s21, s22
   s_add_u32 s23, s24, s25
+  v_cndmask_b32 v34, v20, v21, vcc
   buffer_store_dwordx4 v[10:13], v2, s[8:11], 0 offen nt
 )",
           4000, checks);
