@@ -29,6 +29,10 @@ static constexpr uint32_t uninitialised = 0xFFF5A5A5;
 /// waves that spin on each other through LDS make progress.
 static constexpr int64_t waveShare = 1 << 16;
 
+/// Workgroups of a launch: more would not end within anybody's patience, and
+/// the order of those has to fit into the host's memory.
+static constexpr uint64_t mostWorkgroups = uint64_t(1) << 28;
+
 /// Findings of a launch that are kept.
 static constexpr size_t mostFindings = 100;
 
@@ -63,8 +67,13 @@ Error Dispatch::prepare() {
   workgroups = 1;
   uint64_t items = 1;
   for (unsigned d = 0; d < 3; ++d) {
+    if (config.grid[d] && workgroups > mostWorkgroups / config.grid[d]) {
+      return launchError(
+          kernel, formatv("more than {0} workgroups", mostWorkgroups).str());
+    }
     workgroups *= config.grid[d];
-    items *= config.block[d];
+    // Far above any limit, and no overflow in the next step.
+    items = std::min<uint64_t>(items * config.block[d], 1 << 20);
     if (config.block[d] == 0 || config.grid[d] == 0) {
       return launchError(kernel, "an empty grid or block");
     }
