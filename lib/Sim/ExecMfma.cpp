@@ -50,9 +50,24 @@ template <typename T> static T multiplyAdd(T a, T b, T sum) {
   }
 }
 
+/// Puts the indices of K into the order of a perturbed launch.
 template <typename T, unsigned size, unsigned k>
-static void multiplyBlock(const T (&a)[k][size], const T (&b)[k][size],
-                          T (&sums)[size][size]) {
+static void permuteRows(const Wave &wave, const Instr &instr, T (&a)[k][size],
+                        T (&b)[k][size]) {
+  const SumOrder<k> order(wave, instr);
+  T oldA[k][size], oldB[k][size];
+  std::memcpy(oldA, a, sizeof(a));
+  std::memcpy(oldB, b, sizeof(b));
+  for (unsigned step = 0; step < k; ++step) {
+    std::memcpy(a[order[step]], oldA[step], sizeof(a[0]));
+    std::memcpy(b[order[step]], oldB[step], sizeof(b[0]));
+  }
+}
+
+template <typename T, unsigned size, unsigned k>
+[[gnu::always_inline]] static void multiplyBlock(const T (&a)[k][size],
+                                                 const T (&b)[k][size],
+                                                 T (&sums)[size][size]) {
   for (unsigned row = 0; row < size; ++row) {
     T accumulators[size];
     std::memcpy(accumulators, sums[row], sizeof(accumulators));
@@ -81,7 +96,6 @@ static void execMfma(Wave &wave, const Instr &instr) {
   }
   const ElementA elementA(wave.program->processor());
   const ElementB elementB(wave.program->processor());
-  const SumOrder<k> order(wave, instr);
   const Operand &c = instr.src[2];
   alignas(64) T a[k][size], b[k][size], sums[blocks][size][size];
   for (unsigned block = 0; block < blocks; ++block) {
@@ -103,7 +117,7 @@ static void execMfma(Wave &wave, const Instr &instr) {
         unsigned part = j % ElementA::perRegister;
         const uint32_t *fromA = rowsA[j / ElementA::perRegister] + lane;
         const uint32_t *fromB = rowsB[j / ElementA::perRegister] + lane;
-        unsigned at = order[g * perLane + j];
+        unsigned at = g * perLane + j;
         TENON_LANES
         for (unsigned i = 0; i < size; ++i) {
           a[at][i] = elementA.value(fromA[i], part);
@@ -113,6 +127,9 @@ static void execMfma(Wave &wave, const Instr &instr) {
           b[at][i] = elementB.value(fromB[i], part);
         }
       }
+    }
+    if (wave.perturb) [[unlikely]] {
+      permuteRows(wave, instr, a, b);
     }
     multiplyBlock<T, size, k>(a, b, sums[block]);
   }

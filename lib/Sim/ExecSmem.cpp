@@ -261,11 +261,16 @@ OpcodeTable buildScalarMemoryTable() {
   table.add("s_memtime", {"", execTime, ValueType::I64});
   table.add("s_memrealtime", {"", execTime, ValueType::I64});
   for (const char *name :
-       {"s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol",
-        "s_dcache_discard", "s_dcache_discard_x2", "s_atc_probe",
-        "s_atc_probe_buffer"}) {
+       {"s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol"}) {
     table.add(name, {"", execCacheControl});
   }
+  constexpr ValueType none = ValueType::None;
+  for (const char *name :
+       {"s_dcache_discard", "s_dcache_discard_x2", "s_atc_probe"}) {
+    table.add(name, {"", execCacheControl, none, {ValueType::I64, none, none}});
+  }
+  table.add("s_atc_probe_buffer",
+            {"", execCacheControl, none, {ValueType::B128, none, none}});
   return table;
 }
 

@@ -286,9 +286,11 @@ void OperandDecoder::decodeSdwa(uint32_t modifiers) {
   auto sdwaSource = [&](unsigned reg, bool scalar, ValueType type) {
     return scalar ? source(reg, type) : vgpr(reg, type);
   };
-  instr.src[0] =
-      sdwaSource(field(modifiers, 0, 8), field(modifiers, 23, 1), info.src[0]);
-  instr.src[0].mods = field(modifiers, 20, 2);
+  if (info.src[0] != ValueType::None) {
+    instr.src[0] = sdwaSource(field(modifiers, 0, 8), field(modifiers, 23, 1),
+                              info.src[0]);
+    instr.src[0].mods = field(modifiers, 20, 2);
+  }
   if (instr.encoding != Encoding::Vop1) {
     instr.src[1] =
         sdwaSource(field(word(0), 9, 8), field(modifiers, 31, 1), info.src[1]);
@@ -310,7 +312,9 @@ void OperandDecoder::decodeVop3() {
   bool carryOut = info.flags & opCarryOut;
   unsigned abs = carryOut ? 0 : field(first, 8, 3);
   unsigned neg = field(second, 29, 3);
-  for (unsigned i = 0; i < 3; ++i) {
+  // The third one may be the destination or a mask.
+  unsigned count = info.flags & (opAccumulates | opCarryIn) ? 2 : 3;
+  for (unsigned i = 0; i < count; ++i) {
     if (info.src[i] != ValueType::None) {
       instr.src[i] = source(field(second, at[i], 9), info.src[i]);
       instr.src[i].mods =
@@ -511,6 +515,9 @@ void OperandDecoder::decodeFlat() {
   instr.imm = segment == 0 ? int32_t(field(first, 0, 12))
                            : SignExtend32<13>(field(first, 0, 13));
   instr.saddrUsed = segment != 0 && saddr != 0x7F;
+  if (segment != 1) { // a pair but for scratch
+    saddr = aligned(saddr, ValueType::I64);
+  }
   instr.sbase = saddr;
   instr.addr = field(second, 0, 8);
   instr.cachePolicy = field(first, 16, 1) | (field(first, 17, 1) << 1) |
