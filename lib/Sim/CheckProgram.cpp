@@ -300,6 +300,7 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
         (load || (atomic && instruction.contains(" sc0")) ? checkLoad : 0) |
         (name.contains("_store_") ? checkStore : 0) |
         (toLds ? checkToLds | checkUsesM0 : 0);
+    record.flags |= name.starts_with("scratch_") ? checkScratch : 0;
     if (load && name.contains("d16")) {
       record.flags |= checkReadsDst;
     }

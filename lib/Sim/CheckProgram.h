@@ -72,6 +72,7 @@ enum CheckFlags : uint32_t {
   checkLaneSelect = 1 << 21, ///< the last operand selects a lane
   checkWideStoreHazard = 1 << 22,
   checkUsesM0 = 1 << 23, ///< without naming it
+  checkScratch = 1 << 24,
 };
 
 /// How undefined data go through an instruction.

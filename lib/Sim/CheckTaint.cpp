@@ -444,8 +444,6 @@ TaintFault TaintState::stepSalu(const Wave &wave, const CheckRecord &record,
 TaintFault TaintState::stepMemory(const Wave &wave, const CheckRecord &record,
                                   const Instr &instr) {
   uint64_t exec = wave.exec();
-  bool isScratch = instr.encoding == Encoding::Flat && !instr.sbase &&
-                   !instr.addrUsed && !instr.saddrUsed;
   TaintFault fault;
   for (const RegisterRange &use : record.operands()) {
     bool isData = record.is(checkStore) && !use.isScalar &&
@@ -460,7 +458,8 @@ TaintFault TaintState::stepMemory(const Wave &wave, const CheckRecord &record,
       continue;
     }
     uint64_t taint = vectorTaint(use) & exec;
-    if (!taint || (isData && isScratch)) {
+    // Spilling a register that is undefined is no use of it.
+    if (!taint || (isData && record.is(checkScratch))) {
       continue;
     }
     fault = {isData ? "undefined data are stored"

@@ -64,6 +64,9 @@ protected:
       ADD_FAILURE() << toString(result.takeError());
       return {};
     }
+    for (const Finding &finding : result->findings) {
+      ADD_FAILURE() << formatFinding(finding);
+    }
     return *result;
   }
 
