@@ -217,6 +217,7 @@ LaneProgram::run(std::vector<Finding> *findings) const {
   config.setArg(0, in);
   config.setArg(8, out);
   config.instructionBudget = 1 << 20;
+  config.perturb = perturb;
   Expected<LaunchResult> result =
       device.launch(*object->findKernel("k"), config);
   if (!result) {

@@ -51,6 +51,7 @@ struct LaneProgram {
   std::vector<std::vector<uint32_t>> inputs;
   unsigned outputs = 1;
   KernelOptions options;
+  uint64_t perturb = 0; ///< seed of LaunchConfig
 
   /// The results by output and lane; an error text if the launch failed. What
   /// the checks found goes to `findings`.

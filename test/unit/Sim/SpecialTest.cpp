@@ -309,4 +309,30 @@ TEST(SimSpecial, ModesOfHalfAndDoublePrecision) {
   EXPECT_EQ(out[4], 1u);
 }
 
+/// A perturbed launch moves transcendental results by at most one unit in the
+/// last place, some of them, and the same ones for the same seed.
+TEST(SimSpecial, Perturbation) {
+  LaneProgram program;
+  program.inputs = {
+      lanes([](unsigned i) { return bitsOf(0.37f + 0.11f * float(i)); })};
+  program.instructions = "  v_exp_f32 v40, v10\n  v_rcp_f32 v41, v10\n";
+  program.outputs = 2;
+  auto plain = runLanes(program);
+  program.perturb = 5;
+  auto moved = runLanes(program);
+  EXPECT_EQ(moved, runLanes(program));
+  for (unsigned which = 0; which < 2; ++which) {
+    unsigned different = 0;
+    for (unsigned i = 0; i < 64; ++i) {
+      int distance = int(moved[which][i] - plain[which][i]);
+      EXPECT_LE(std::abs(distance), 1);
+      different += distance != 0;
+    }
+    EXPECT_GT(different, 20u);
+    EXPECT_LT(different, 64u);
+  }
+  program.perturb = 6;
+  EXPECT_NE(moved, runLanes(program));
+}
+
 } // namespace
