@@ -66,7 +66,8 @@ BENCHMARK(compileProcess)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-/// Wave instructions per second of one host thread. Argument: rows.
+/// Wave instructions per second of one host thread. Arguments: rows; whether
+/// the simulator's checks are on.
 static void simulate(benchmark::State &state) {
   driver::Session session;
   std::string text = llvm::cantFail(driver::specText("kda_decode", {}));
@@ -86,6 +87,8 @@ static void simulate(benchmark::State &state) {
     options.fills[name] = reference::Fill::Zero;
   }
   options.threads = 1;
+  options.checks =
+      state.range(1) ? sim::CheckSet::all() : sim::CheckSet::none();
   uint64_t instructions = 0;
   double busy = 0.0;
   for (auto _ : state) {
@@ -101,7 +104,11 @@ static void simulate(benchmark::State &state) {
   }
   state.counters["wave_instructions_per_second"] = instructions / busy;
 }
-BENCHMARK(simulate)->Arg(8)->Arg(128)->UseManualTime()->Unit(
-    benchmark::kMillisecond);
+BENCHMARK(simulate)
+    ->Args({8, 0})
+    ->Args({128, 0})
+    ->Args({128, 1})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 BENCHMARK_MAIN();
