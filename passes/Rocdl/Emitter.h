@@ -58,6 +58,11 @@ struct BufferAccess {
   mlir::Value uniformOffset; ///< bytes, not range-checked
 };
 
+/// Whether a bit of a register's coordinate along \p dim is also moved by a
+/// lane or a wave. If not, the coordinates of register and thread add up.
+bool overlapsThreads(const layout::Layout &layout, unsigned dim,
+                     int64_t coordinate);
+
 class Emitter {
 public:
   Emitter(tile::KernelOp kernel, const target::TargetInfo &target)

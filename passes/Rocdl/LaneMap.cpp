@@ -23,6 +23,18 @@ struct Run {
 };
 } // namespace
 
+bool tenon::rocdl::overlapsThreads(const layout::Layout &layout, unsigned dim,
+                                   int64_t coordinate) {
+  for (HwDim input : {HwDim::Lane, HwDim::Wave}) {
+    for (const layout::Basis &basis : layout.bases(input)) {
+      if (basis[dim] & coordinate) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 FailureOr<Value> Emitter::threadCoordinate(const layout::Layout &layout,
                                            unsigned dim) {
   SmallVector<std::pair<unsigned, int64_t>> images;

@@ -47,13 +47,9 @@ static FailureOr<LdsAccess> planLds(Operation *op, const layout::Layout &layout,
     SmallVector<int64_t> coordinates = layout.coordinates(reg, 0, 0);
     int64_t offset = 0;
     for (unsigned dim = 0; dim < layout.rank(); ++dim) {
-      for (auto input : {layout::HwDim::Lane, layout::HwDim::Wave}) {
-        for (const layout::Basis &basis : layout.bases(input)) {
-          if (basis[dim] & coordinates[dim]) {
-            return op->emitOpError("accesses LDS through a swizzled register "
-                                   "layout, which is not lowered yet");
-          }
-        }
+      if (overlapsThreads(layout, dim, coordinates[dim])) {
+        return op->emitOpError("accesses LDS through a swizzled register "
+                               "layout, which is not lowered yet");
       }
       offset += coordinates[dim] * strides[dim];
     }

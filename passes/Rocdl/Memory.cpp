@@ -8,7 +8,6 @@
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::rocdl;
-using layout::HwDim;
 
 // Word 3 of a raw buffer descriptor: 32-bit data format, so that the range
 // check counts bytes.
@@ -171,13 +170,7 @@ Emitter::planAccess(Operation *op, const BufferView &view,
       if (coordinates[dim] == 0) {
         continue;
       }
-      uint64_t laneBits = 0;
-      for (HwDim input : {HwDim::Lane, HwDim::Wave}) {
-        for (const layout::Basis &basis : layout.bases(input)) {
-          laneBits |= basis[dim];
-        }
-      }
-      if (laneBits & coordinates[dim]) {
+      if (overlapsThreads(layout, dim, coordinates[dim])) {
         return op->emitOpError("accesses memory through a swizzled register "
                                "layout, which is not lowered yet");
       }
