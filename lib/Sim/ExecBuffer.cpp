@@ -106,8 +106,8 @@ static void bufferAddresses(const Wave &wave, const Instr &instr,
               minor * resource.elementBytes + offsetMinor;
     }
     out.lanes.address[i] = resource.base + soffset + place;
-    bool valid = element < resource.records &&
-                 (resource.swizzled || offset + bytes <= resource.stride);
+    // The offset is not held against the stride: that check came with gfx10.
+    bool valid = element < resource.records;
     out.inRange[i] = valid ? bytes : 0;
     out.lanes.active |= uint64_t(valid) << i;
   }

@@ -110,6 +110,25 @@ TEST(SimBuffer, StructuredBuffersCheckTheIndex) {
   }
 }
 
+// Only the index is checked: an access may begin in one record and end beyond
+// it.
+TEST(SimBuffer, StructuredBuffersReachBeyondTheRecord) {
+  LaneProgram program;
+  program.instructions =
+      "  s_mov_b64 s[20:21], s[4:5]\n  s_and_b32 s21, s21, 0xffff\n"
+      "  s_or_b32 s21, s21, 0x40000\n" // stride 4
+      "  s_mov_b32 s22, 10\n  s_mov_b32 s23, 0x20000\n"
+      "  buffer_load_dwordx2 v[40:41], v0, s[20:23], 0 idxen offset:64\n"
+      "  s_waitcnt vmcnt(0)\n";
+  program.inputs = {lanes([](unsigned i) { return 3 * i; })};
+  program.outputs = 2;
+  auto out = runLanes(program);
+  for (unsigned i = 0; i < 64; ++i) {
+    EXPECT_EQ(out[0][i], i < 10 ? 3 * (i + 16) : 0);
+    EXPECT_EQ(out[1][i], i < 10 ? 3 * (i + 17) : 0);
+  }
+}
+
 TEST(SimBuffer, LoadsIntoLdsArriveWithTheWait) {
   LaneProgram program;
   program.options.ldsBytes = 2048;
