@@ -41,6 +41,18 @@ def is_git_checkout(folder):
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
+# A copy of ROCm/aiter, whose code objects test/foreign executes.
+if os.environ.get("TENON_AITER_DIR"):
+    config.environment["TENON_AITER_DIR"] = os.environ["TENON_AITER_DIR"]
+    config.available_features.add("foreign-objects")
+else:
+    lit_config.note("TENON_AITER_DIR is not set: foreign code objects are not run")
+probe = [config.python, "-c", "import numpy"]
+if subprocess.run(probe, capture_output=True).returncode == 0:
+    config.available_features.add("numpy")
+else:
+    lit_config.note(f"{config.python} has no numpy: test/foreign is not complete")
+
 # What the checks of the files themselves need.
 if is_git_checkout(config.tenon_source):
     config.available_features.add("git-checkout")

@@ -13,7 +13,8 @@ packages=(
   llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 clang-22
   libclang-rt-22-dev llvm-22-tools clang-format-22 libfmt-dev
   nlohmann-json3-dev libcli11-dev libgtest-dev libbenchmark-dev libzstd-dev
-  zlib1g-dev cmake ninja-build ccache python3)
+  zlib1g-dev cmake ninja-build ccache python3
+  python3-numpy)
 
 usage() {
   cat <<'TEXT'
