@@ -103,6 +103,26 @@ BENCHMARK_CAPTURE(single, Mfma16x16x4F32,
 BENCHMARK_CAPTURE(
     single, Mfma16x16x32Bf16,
     "v_mfma_f32_16x16x32_bf16 v[20:23], v[10:13], v[14:17], v[20:23]");
+BENCHMARK_CAPTURE(
+    single, Mfma32x32x16Bf16,
+    "v_mfma_f32_32x32x16_bf16 v[20:35], v[10:13], v[14:17], v[20:35]");
+BENCHMARK_CAPTURE(
+    single, Mfma16x16x64I8,
+    "v_mfma_i32_16x16x64_i8 v[20:23], v[10:13], v[14:17], v[20:23]");
+BENCHMARK_CAPTURE(single, Mfma16x16x128Fp8,
+                  "v_mfma_f32_16x16x128_f8f6f4 v[20:23], v[4:11], v[12:19], "
+                  "v[20:23]");
+BENCHMARK_CAPTURE(single, MfmaScale16x16x128Fp8,
+                  "v_mfma_scale_f32_16x16x128_f8f6f4 v[20:23], v[4:11], "
+                  "v[12:19], v[20:23], v24, v25 op_sel_hi:[0,0,0]");
+BENCHMARK_CAPTURE(single, MfmaScale16x16x128Fp4,
+                  "v_mfma_scale_f32_16x16x128_f8f6f4 v[20:23], v[4:7], "
+                  "v[12:15], v[20:23], v24, v25 op_sel_hi:[0,0,0] cbsz:4 "
+                  "blgp:4");
+BENCHMARK_CAPTURE(single, MfmaScale32x32x64Fp4,
+                  "v_mfma_scale_f32_32x32x64_f8f6f4 v[20:35], v[4:7], "
+                  "v[12:15], v[20:35], v36, v37 op_sel_hi:[0,0,0] cbsz:4 "
+                  "blgp:4");
 
 /// The same with all checks.
 static void checked(benchmark::State &state, const std::string &instruction) {

@@ -9,18 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MatrixOperands.h"
+#include "MatrixKernel.h"
 
 #include "HostRounding.h"
 
 namespace tenon::sim {
-
-/// Row of C and D that register v of lane group g holds.
-template <unsigned size>
-static constexpr unsigned accumulatorRow(unsigned v, unsigned g) {
-  return size == 32 ? 8 * (v / 4) + 4 * g + v % 4
-                    : (size == 16 ? 4 * g + v : v);
-}
 
 namespace {
 
@@ -40,46 +33,6 @@ template <unsigned size> struct AccumulatorLayout {
 };
 
 } // namespace
-
-/// One step of the sum.
-template <typename T> static T multiplyAdd(T a, T b, T sum) {
-  if constexpr (std::is_same_v<T, float>) {
-    return __builtin_fmaf(a, b, sum);
-  } else {
-    return T(uint32_t(sum) + uint32_t(a) * uint32_t(b));
-  }
-}
-
-/// Puts the indices of K into the order of a perturbed launch.
-template <typename T, unsigned size, unsigned k>
-static void permuteRows(const Wave &wave, const Instr &instr, T (&a)[k][size],
-                        T (&b)[k][size]) {
-  const SumOrder<k> order(wave, instr);
-  T oldA[k][size], oldB[k][size];
-  std::memcpy(oldA, a, sizeof(a));
-  std::memcpy(oldB, b, sizeof(b));
-  for (unsigned step = 0; step < k; ++step) {
-    std::memcpy(a[order[step]], oldA[step], sizeof(a[0]));
-    std::memcpy(b[order[step]], oldB[step], sizeof(b[0]));
-  }
-}
-
-template <typename T, unsigned size, unsigned k>
-[[gnu::always_inline]] static void multiplyBlock(const T (&a)[k][size],
-                                                 const T (&b)[k][size],
-                                                 T (&sums)[size][size]) {
-  for (unsigned row = 0; row < size; ++row) {
-    T accumulators[size];
-    std::memcpy(accumulators, sums[row], sizeof(accumulators));
-    for (unsigned step = 0; step < k; ++step) {
-      T factor = a[step][row];
-      for (unsigned i = 0; i < size; ++i) {
-        accumulators[i] = multiplyAdd(factor, b[step][i], accumulators[i]);
-      }
-    }
-    std::memcpy(sums[row], accumulators, sizeof(accumulators));
-  }
-}
 
 template <typename ElementA, typename ElementB, typename T, unsigned size,
           unsigned k, unsigned blocks>
@@ -137,9 +90,6 @@ static void execMfma(Wave &wave, const Instr &instr) {
     for (unsigned v = 0; v < Layout::registers; ++v) {
       for (unsigned g = 0; g < Layout::groups; ++g) {
         T *from = sums[block][accumulatorRow<size>(v, g)];
-        if constexpr (std::is_same_v<T, float>) {
-          makeNansPositive(from, size);
-        }
         std::memcpy(
             &wave.v[instr.dst + Layout::reg(block, v)][Layout::lane(block, g)],
             from, size * sizeof(T));
