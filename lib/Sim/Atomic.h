@@ -91,6 +91,17 @@ template <AtomicOp op, typename T> inline T atomicResult(T old, T data) {
   }
 }
 
+/// The same on 64 bits, as MemoryView keeps atomics.
+template <AtomicOp op, typename T>
+inline uint64_t updateAtomic(uint64_t old, uint64_t data, uint64_t) {
+  return atomicResult<op>(T(old), T(data));
+}
+template <typename T>
+inline uint64_t updateCompareSwap(uint64_t old, uint64_t data,
+                                  uint64_t compare) {
+  return T(old) == T(compare) ? T(data) : T(old);
+}
+
 } // namespace tenon::sim
 
 #endif // TENON_LIB_SIM_ATOMIC_H

@@ -83,11 +83,11 @@ Expected<LaunchResult> Device::launch(const Kernel &kernel,
   if (!base) {
     return base.takeError();
   }
-  Dispatch dispatch(deviceMemory, kernel, config, *base);
-  if (Error error = dispatch.prepare()) {
+  LaunchSetup setup(deviceMemory, kernel, config, *base);
+  if (Error error = setup.prepare()) {
     return std::move(error);
   }
-  return dispatch.run();
+  return Dispatch(setup).run();
 }
 
 } // namespace tenon::sim

@@ -132,6 +132,9 @@ template <Format format>
 static void execBufferLoad(Wave &wave, const Instr &instr) {
   BufferLanes buffer;
   bufferAddresses(wave, instr, memoryBytes(format), buffer);
+  if (awaitsAtomics(wave, buffer.lanes, memoryBytes(format))) {
+    return;
+  }
   uint64_t missing = wave.exec() & ~buffer.lanes.active;
   if (buffer.partial) [[unlikely]] {
     checkLoadTarget(wave, instr.dst, formatDwords(format));
@@ -144,12 +147,16 @@ static void execBufferLoad(Wave &wave, const Instr &instr) {
   for (uint64_t rest = missing; rest; rest &= rest - 1) {
     loadLane<format>(wave, instr.dst, std::countr_zero(rest), zeros);
   }
+  endPoll(wave, instr, buffer.lanes);
 }
 
 template <Format format>
 static void execBufferStore(Wave &wave, const Instr &instr) {
   BufferLanes buffer;
   bufferAddresses(wave, instr, memoryBytes(format), buffer);
+  if (awaitsAtomics(wave, buffer.lanes, memoryBytes(format))) {
+    return;
+  }
   if (!buffer.partial) [[likely]] {
     return storeLanes<format>(wave, instr.data, buffer.lanes);
   }
@@ -178,27 +185,24 @@ static void zeroMissing(Wave &wave, const Instr &instr, uint64_t active,
   }
 }
 
-template <AtomicOp op, typename T>
-static void execBufferAtomic(Wave &wave, const Instr &instr) {
+template <typename T>
+static void atomicOfLanes(Wave &wave, const Instr &instr,
+                          PendingAtomic::Update update, bool compares) {
   BufferLanes buffer;
   bufferAddresses(wave, instr, sizeof(T), buffer);
-  atomicLanes<T>(
-      wave, instr.dst, instr.returns, buffer.lanes, [&](T old, unsigned lane) {
-        return atomicResult<op>(old, laneData<T>(wave, instr.data, lane));
-      });
+  atomicLanes<T>(wave, instr.dst, instr.returns, instr.data, buffer.lanes,
+                 update, compares);
   zeroMissing(wave, instr, buffer.lanes.active, sizeof(T) / 4);
+}
+
+template <AtomicOp op, typename T>
+static void execBufferAtomic(Wave &wave, const Instr &instr) {
+  atomicOfLanes<T>(wave, instr, updateAtomic<op, T>, /*compares=*/false);
 }
 
 template <typename T>
 static void execBufferCompareSwap(Wave &wave, const Instr &instr) {
-  BufferLanes buffer;
-  bufferAddresses(wave, instr, sizeof(T), buffer);
-  atomicLanes<T>(
-      wave, instr.dst, instr.returns, buffer.lanes, [&](T old, unsigned lane) {
-        T compare = laneData<T>(wave, instr.data + sizeof(T) / 4, lane);
-        return old == compare ? laneData<T>(wave, instr.data, lane) : old;
-      });
-  zeroMissing(wave, instr, buffer.lanes.active, sizeof(T) / 4);
+  atomicOfLanes<T>(wave, instr, updateCompareSwap<T>, /*compares=*/true);
 }
 
 /// Out-of-range lanes write zeros into LDS.

@@ -57,7 +57,7 @@ static void execBarrier(Wave &wave, const Instr &) {
   wave.stop = WaveStop::Barrier;
 }
 static void execSleep(Wave &wave, const Instr &) {
-  wave.stop = WaveStop::Yield;
+  wave.stop = WaveStop::AwaitsOthers;
 }
 
 static void execWaitcnt(Wave &wave, const Instr &instr) {

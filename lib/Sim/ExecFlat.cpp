@@ -34,14 +34,19 @@ template <Format format>
 static void execGlobalLoad(Wave &wave, const Instr &instr) {
   LaneAddresses lanes;
   flatAddresses(wave, instr, lanes);
-  loadLanes<format>(wave, instr.dst, lanes);
+  if (!awaitsAtomics(wave, lanes, memoryBytes(format))) {
+    loadLanes<format>(wave, instr.dst, lanes);
+    endPoll(wave, instr, lanes);
+  }
 }
 
 template <Format format>
 static void execGlobalStore(Wave &wave, const Instr &instr) {
   LaneAddresses lanes;
   flatAddresses(wave, instr, lanes);
-  storeLanes<format>(wave, instr.data, lanes);
+  if (!awaitsAtomics(wave, lanes, memoryBytes(format))) {
+    storeLanes<format>(wave, instr.data, lanes);
+  }
 }
 
 /// Copies bytes of a lane's private segment; false after an error.
@@ -156,6 +161,9 @@ template <Format format>
 static void execFlatLoad(Wave &wave, const Instr &instr) {
   LaneAddresses lanes;
   flatAddresses(wave, instr, lanes);
+  if (awaitsAtomics(wave, lanes, memoryBytes(format))) {
+    return;
+  }
   splitFlat(wave, lanes, [&](unsigned lane, uint32_t offset, bool isLds) {
     uint8_t bytes[16];
     if (isLds) {
@@ -169,12 +177,16 @@ static void execFlatLoad(Wave &wave, const Instr &instr) {
   loadLanes<format>(wave, instr.dst, lanes);
   // A FLAT load counts in both counters.
   wave.waits.issueLds(instr.dst, formatDwords(format));
+  endPoll(wave, instr, lanes);
 }
 
 template <Format format>
 static void execFlatStore(Wave &wave, const Instr &instr) {
   LaneAddresses lanes;
   flatAddresses(wave, instr, lanes);
+  if (awaitsAtomics(wave, lanes, memoryBytes(format))) {
+    return;
+  }
   splitFlat(wave, lanes, [&](unsigned lane, uint32_t offset, bool isLds) {
     uint8_t bytes[16];
     storeLane<format>(wave, instr.data, lane, bytes);
@@ -192,7 +204,7 @@ static void execFlatStore(Wave &wave, const Instr &instr) {
 /// An atomic on every lane; a FLAT one may go to LDS or to the private segment.
 template <typename T, bool isFlat>
 static void atomicOfLanes(Wave &wave, const Instr &instr,
-                          llvm::function_ref<T(T old, unsigned lane)> update) {
+                          PendingAtomic::Update update, bool compares) {
   constexpr unsigned dwords = sizeof(T) / 4;
   LaneAddresses lanes;
   flatAddresses(wave, instr, lanes);
@@ -206,7 +218,9 @@ static void atomicOfLanes(Wave &wave, const Instr &instr,
                               /*isStore=*/false)) {
         return;
       }
-      T value = update(old, lane);
+      T value = T(
+          update(old, laneData<T>(wave, instr.data, lane),
+                 compares ? laneData<T>(wave, instr.data + dwords, lane) : 0));
       bytes = reinterpret_cast<uint8_t *>(&value);
       if (isLds) {
         writeLds(*wave.workgroup, offset, bytes, sizeof(T));
@@ -218,7 +232,8 @@ static void atomicOfLanes(Wave &wave, const Instr &instr,
       }
     });
   }
-  atomicLanes<T>(wave, instr.dst, instr.returns, lanes, update);
+  atomicLanes<T>(wave, instr.dst, instr.returns, instr.data, lanes, update,
+                 compares);
   if (isFlat) {
     wave.waits.issueLds(instr.returns ? instr.dst : 0,
                         instr.returns ? dwords : 0);
@@ -227,18 +242,14 @@ static void atomicOfLanes(Wave &wave, const Instr &instr,
 
 template <AtomicOp op, typename T, bool isFlat>
 static void execAtomic(Wave &wave, const Instr &instr) {
-  atomicOfLanes<T, isFlat>(wave, instr, [&](T old, unsigned lane) {
-    return atomicResult<op>(old, laneData<T>(wave, instr.data, lane));
-  });
+  atomicOfLanes<T, isFlat>(wave, instr, updateAtomic<op, T>,
+                           /*compares=*/false);
 }
 
 template <typename T, bool isFlat>
 static void execCompareSwap(Wave &wave, const Instr &instr) {
-  // The new value comes first, the one to compare with behind it.
-  atomicOfLanes<T, isFlat>(wave, instr, [&](T old, unsigned lane) {
-    T compare = laneData<T>(wave, instr.data + sizeof(T) / 4, lane);
-    return old == compare ? laneData<T>(wave, instr.data, lane) : old;
-  });
+  atomicOfLanes<T, isFlat>(wave, instr, updateCompareSwap<T>,
+                           /*compares=*/true);
 }
 
 /// Loads into LDS at M0 + offset + lane * size; visible after vmcnt.

@@ -2,28 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Atomic.h"
+#include "MemoryAccess.h"
 #include "Opcode.h"
-#include "Wave.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <atomic>
-
 namespace tenon::sim {
 
-/// Reads dwords into scalar registers and puts them in flight.
-static void loadScalars(Wave &wave, unsigned reg, uint64_t address,
+/// Whether an atomic of the workgroup has yet to change what is accessed; the
+/// instruction then comes again.
+static bool awaitsAtomics(Wave &wave, uint64_t address, unsigned dwords) {
+  if (!dwords || !wave.memory->hasAtomics() ||
+      !wave.memory->isAwaited(address, 4 * dwords)) {
+    return false;
+  }
+  wave.stop = WaveStop::Again;
+  return true;
+}
+
+/// Reads dwords into scalar registers and puts them, with those that are not
+/// loaded and read zero, in flight.
+static void loadScalars(Wave &wave, const Instr &instr, uint64_t address,
                         unsigned dwords) {
-  if (dwords == 0) {
+  if (awaitsAtomics(wave, address, dwords)) {
     return;
   }
   uint32_t words[16] = {};
-  if (const uint8_t *host =
-          wave.memory->translate(address, 4 * dwords, /*forWrite=*/false)) {
+  uint8_t own[sizeof(words)];
+  if (const uint8_t *host = wave.memory->read(address, 4 * dwords, own)) {
     std::memcpy(words, host, 4 * dwords);
   } else {
     for (unsigned i = 0; i < dwords; ++i) {
-      host = wave.memory->translate(address + 4 * i, 4, /*forWrite=*/false);
+      host = wave.memory->window(address + 4 * i).at(address + 4 * i, 4);
       if (!host) {
         return wave.fail(
             llvm::formatv("scalar load of {0} bytes at {1:x} is outside every "
@@ -36,7 +46,12 @@ static void loadScalars(Wave &wave, unsigned reg, uint64_t address,
       std::memcpy(&words[i], host, 4);
     }
   }
-  std::memcpy(&wave.s[reg], words, 4 * dwords);
+  std::memcpy(&wave.s[instr.dst], words, 4 * instr.dwords);
+  wave.waits.issueSmem(instr.dst, instr.dwords);
+  constexpr uint8_t glc = 1;
+  if (instr.cachePolicy & glc) {
+    endPoll(wave, address);
+  }
 }
 
 static uint64_t offsetOf(const Wave &wave, const Instr &instr) {
@@ -47,8 +62,7 @@ static uint64_t offsetOf(const Wave &wave, const Instr &instr) {
 static void execLoad(Wave &wave, const Instr &instr) {
   // The two lowest bits of the address are ignored.
   uint64_t address = (wave.pair(instr.sbase) + offsetOf(wave, instr)) & ~3ull;
-  loadScalars(wave, instr.dst, address, instr.dwords);
-  wave.waits.issueSmem(instr.dst, instr.dwords);
+  loadScalars(wave, instr, address, instr.dwords);
 }
 
 namespace {
@@ -78,100 +92,106 @@ struct ScalarBuffer {
 /// Dwords beyond the records of the resource read zero.
 static void execBufferLoad(Wave &wave, const Instr &instr) {
   ScalarBuffer buffer(wave, instr);
-  for (unsigned i = buffer.inRange; i < instr.dwords; ++i) {
-    wave.s[instr.dst + i] = 0;
-  }
-  loadScalars(wave, instr.dst, buffer.address, buffer.inRange);
-  wave.waits.issueSmem(instr.dst, instr.dwords);
+  loadScalars(wave, instr, buffer.address, buffer.inRange);
 }
 
 /// Writes scalar registers to memory, dword by dword.
-static void storeScalars(Wave &wave, unsigned reg, uint64_t address,
+static void storeScalars(Wave &wave, const Instr &instr, uint64_t address,
                          unsigned dwords) {
+  if (awaitsAtomics(wave, address, dwords)) {
+    return;
+  }
   for (unsigned i = 0; i < dwords; ++i) {
     uint64_t at = address + 4 * i;
-    uint8_t *host = wave.memory->translate(at, 4, /*forWrite=*/true);
-    if (!host) {
+    uint8_t word[4];
+    std::memcpy(word, &wave.s[instr.data + i], 4);
+    if (!wave.memory->write(at, word, 4)) {
       return wave.fail(
           llvm::formatv("scalar store of {0} bytes at {1:x} is outside every "
                         "allocation: {2}",
                         4 * dwords, address, wave.memory->describe(at))
-              .str());
+              .str(),
+          Check::Bounds);
     }
-    std::memcpy(host, &wave.s[reg + i], 4);
   }
+  wave.waits.issueSmem(0, 0);
 }
 
 static void execStore(Wave &wave, const Instr &instr) {
   uint64_t address = (wave.pair(instr.sbase) + offsetOf(wave, instr)) & ~3ull;
-  storeScalars(wave, instr.data, address, instr.dwords);
-  wave.waits.issueSmem(0, 0);
+  storeScalars(wave, instr, address, instr.dwords);
 }
 
 /// Dwords beyond the records are dropped.
 static void execBufferStore(Wave &wave, const Instr &instr) {
   ScalarBuffer buffer(wave, instr);
-  storeScalars(wave, instr.data, buffer.address, buffer.inRange);
-  wave.waits.issueSmem(0, 0);
+  storeScalars(wave, instr, buffer.address, buffer.inRange);
 }
 
 template <typename T> static T scalarData(const Wave &wave, unsigned reg) {
   return sizeof(T) == 8 ? T(wave.pair(reg)) : T(wave.s[reg]);
 }
 
-/// Replaces a cell by `update` of its old value, once per wave; with GLC the
-/// old value goes back to the data registers. Out of range it reads zero.
-template <typename T, bool isBuffer, typename Update>
-static void scalarAtomic(Wave &wave, const Instr &instr, Update update) {
+/// Replaces a cell by `update` of its old value at the end of the quantum, once
+/// per wave; with GLC the old value goes back to the data registers. Out of
+/// range it reads zero.
+template <typename T, bool isBuffer>
+static void scalarAtomic(Wave &wave, const Instr &instr,
+                         PendingAtomic::Update update, bool compares) {
   constexpr unsigned dwords = sizeof(T) / 4;
-  uint64_t address = wave.pair(instr.sbase) + offsetOf(wave, instr);
-  T old = 0;
+  PendingAtomic atomic;
+  atomic.address = wave.pair(instr.sbase) + offsetOf(wave, instr);
+  atomic.data = scalarData<T>(wave, instr.data);
+  if (compares) {
+    atomic.compare = scalarData<T>(wave, instr.data + dwords);
+  }
+  atomic.update = update;
+  atomic.wave = &wave;
+  atomic.reg = instr.data;
+  atomic.bytes = sizeof(T);
+  atomic.result = instr.returns ? PendingAtomic::Result::Scalar
+                                : PendingAtomic::Result::None;
   bool inRange = true;
   if constexpr (isBuffer) {
     ScalarBuffer buffer(wave, instr);
-    address = buffer.address;
+    atomic.address = buffer.address;
     inRange = buffer.inRange >= dwords;
   }
   if (inRange) {
-    if (address % sizeof(T)) {
-      return wave.fail("scalar atomic on an unaligned address");
+    if (atomic.address % sizeof(T)) {
+      return wave.fail("scalar atomic on an unaligned address", Check::Align);
     }
-    uint8_t *host =
-        wave.memory->translate(address, sizeof(T), /*forWrite=*/true);
-    if (!host) {
+    if (!wave.memory->isAllocated(atomic.address, sizeof(T))) {
       return wave.fail(
           llvm::formatv("scalar atomic of {0} bytes at {1:x} is outside every "
                         "allocation: {2}",
-                        sizeof(T), address, wave.memory->describe(address))
-              .str());
+                        sizeof(T), atomic.address,
+                        wave.memory->describe(atomic.address))
+              .str(),
+          Check::Bounds);
     }
-    std::atomic_ref<T> cell(*reinterpret_cast<T *>(host));
-    old = cell.load(std::memory_order_relaxed);
-    while (!cell.compare_exchange_weak(old, update(old))) {
+    wave.memory->postpone(atomic);
+    if (instr.returns) {
+      wave.stop = WaveStop::AwaitsOthers;
     }
   }
-  if (instr.returns) {
-    for (unsigned d = 0; d < dwords; ++d) {
-      wave.s[instr.data + d] = uint32_t(uint64_t(old) >> (32 * d));
-    }
+  for (unsigned d = 0; instr.returns && d < dwords; ++d) {
+    wave.s[instr.data + d] = 0;
   }
   wave.waits.issueSmem(instr.data, instr.returns ? dwords : 0);
 }
 
 template <AtomicOp op, typename T, bool isBuffer>
 static void execAtomic(Wave &wave, const Instr &instr) {
-  T data = scalarData<T>(wave, instr.data);
-  scalarAtomic<T, isBuffer>(
-      wave, instr, [data](T old) { return atomicResult<op>(old, data); });
+  scalarAtomic<T, isBuffer>(wave, instr, updateAtomic<op, T>,
+                            /*compares=*/false);
 }
 
 /// The new value comes first, the one to compare with behind it.
 template <typename T, bool isBuffer>
 static void execCompareSwap(Wave &wave, const Instr &instr) {
-  T data = scalarData<T>(wave, instr.data);
-  T compare = scalarData<T>(wave, instr.data + sizeof(T) / 4);
-  scalarAtomic<T, isBuffer>(wave, instr,
-                            [=](T old) { return old == compare ? data : old; });
+  scalarAtomic<T, isBuffer>(wave, instr, updateCompareSwap<T>,
+                            /*compares=*/true);
 }
 
 /// Clocks: the wave's own instruction count, which only ever grows.

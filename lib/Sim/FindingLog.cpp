@@ -36,10 +36,11 @@ void FindingLog::merge(const FindingLog &log) {
   }
 }
 
-std::vector<Finding> FindingLog::finish(
-    llvm::StringRef kernel, const Program &program, const SourceLines &lines,
-    const std::array<uint32_t, 3> &grid,
-    llvm::function_ref<bool(uint64_t)> isWanted, size_t limit) const {
+std::vector<Finding> FindingLog::finish(llvm::StringRef kernel,
+                                        const Program &program,
+                                        const SourceLines &lines,
+                                        const std::array<uint32_t, 3> &grid,
+                                        size_t limit) const {
   auto placeOf = [&](const FindingSite &site) {
     const Instr &instr = program.records()[site.record];
     FindingPlace place;
@@ -57,8 +58,8 @@ std::vector<Finding> FindingLog::finish(
   };
   std::vector<Finding> result;
   for (const auto &[key, raw] : findings) {
-    if (!isWanted(raw.site.workgroup) || result.size() == limit) {
-      continue;
+    if (result.size() == limit) {
+      break;
     }
     Finding finding;
     finding.check = raw.check;

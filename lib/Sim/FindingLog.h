@@ -6,8 +6,6 @@
 
 #include "tenon/Sim/Check.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-
 #include <map>
 #include <tuple>
 
@@ -42,13 +40,13 @@ class FindingLog {
 public:
   void add(RawFinding finding);
   void merge(const FindingLog &log);
+  void clear() { findings.clear(); }
 
-  /// The findings of the wanted workgroups with their texts, in the order of
-  /// the program, at most `limit`.
+  /// The findings with their texts, in the order of the program, at most
+  /// `limit`.
   std::vector<Finding> finish(llvm::StringRef kernel, const Program &program,
                               const SourceLines &lines,
                               const std::array<uint32_t, 3> &grid,
-                              llvm::function_ref<bool(uint64_t)> isWanted,
                               size_t limit) const;
 
 private:

@@ -16,7 +16,7 @@ void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
   // The first byte that is outside, when the access begins inside.
   uint64_t outside = address;
   while (outside + 1 < address + bytes &&
-         wave.memory->translate(outside, 1, /*forWrite=*/false)) {
+         wave.memory->isAllocated(outside, 1)) {
     ++outside;
   }
   wave.fail(llvm::formatv("lane {0}: {1} of {2} bytes at {3:x} is outside "
@@ -27,25 +27,42 @@ void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
             Check::Bounds);
 }
 
+bool findAwaited(Wave &wave, const LaneAddresses &lanes, unsigned bytes) {
+  for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    if (wave.memory->isAwaited(lanes.address[lane], bytes)) {
+      wave.stop = WaveStop::Again;
+      return true;
+    }
+  }
+  return false;
+}
+
 bool copyAcrossPages(Wave &wave, unsigned lane, uint64_t address,
                      uint8_t *bytes, unsigned count, bool isStore) {
+  if (isStore) {
+    if (!wave.memory->write(address, bytes, count)) {
+      reportBadAccess(wave, lane, address, count, isStore);
+      return false;
+    }
+    return true;
+  }
   for (unsigned i = 0; i < count; ++i) {
-    uint8_t *host = wave.memory->translate(address + i, 1, isStore);
+    const uint8_t *host = wave.memory->window(address + i).at(address + i, 1);
     if (!host) {
       reportBadAccess(wave, lane, address, count, isStore);
       return false;
     }
-    if (isStore) {
-      *host = bytes[i];
-    } else {
-      bytes[i] = *host;
-    }
+    bytes[i] = *host;
   }
   return true;
 }
 
 void loadToLds(Wave &wave, const LaneAddresses &lanes, uint64_t written,
                uint32_t base, unsigned bytes, bool isSigned) {
+  if (awaitsAtomics(wave, lanes, bytes)) {
+    return;
+  }
   uint32_t stored = std::max(bytes, 4u);
   if (wave.checks) [[unlikely]] {
     noteMemoryAccess(wave, lanes, bytes, MemoryAccessKind::ToLds);

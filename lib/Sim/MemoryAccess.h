@@ -6,10 +6,6 @@
 
 #include "MemoryFormat.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-
-#include <atomic>
-
 namespace tenon::sim {
 
 /// Where each lane of a memory instruction goes.
@@ -33,6 +29,9 @@ void reportLoadTarget(Wave &wave);
 void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
                      unsigned bytes, bool isStore);
 
+/// Part of awaitsAtomics: stops the wave at its current instruction.
+bool findAwaited(Wave &wave, const LaneAddresses &lanes, unsigned bytes);
+
 /// An element that crosses a page, byte by byte; false after an error.
 bool copyAcrossPages(Wave &wave, unsigned lane, uint64_t address,
                      uint8_t *bytes, unsigned count, bool isStore);
@@ -55,6 +54,31 @@ inline void checkLoadTarget(Wave &wave, unsigned row, unsigned count) {
   }
 }
 
+/// Whether an atomic of the workgroup has yet to change what the lanes access.
+/// The instruction then comes again after the end of the quantum, and must not
+/// have done anything yet.
+inline bool awaitsAtomics(Wave &wave, const LaneAddresses &lanes,
+                          unsigned bytes) {
+  return wave.memory->hasAtomics() && findAwaited(wave, lanes, bytes);
+}
+
+/// Stops a wave that loads from one place past the caches a second time in a
+/// quantum: it waits for another workgroup, and nothing changes before the end
+/// of the quantum.
+inline void endPoll(Wave &wave, uint64_t address) {
+  if (wave.polled == address && wave.stop == WaveStop::Running) {
+    wave.stop = WaveStop::AwaitsOthers;
+  }
+  wave.polled = address;
+}
+inline void endPoll(Wave &wave, const Instr &instr,
+                    const LaneAddresses &lanes) {
+  constexpr uint8_t sc1 = 4;
+  if ((instr.cachePolicy & sc1) && lanes.active) [[unlikely]] {
+    endPoll(wave, lanes.address[std::countr_zero(lanes.active)]);
+  }
+}
+
 /// Loads the active lanes and puts the registers in flight.
 template <Format format>
 inline void loadLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
@@ -66,8 +90,9 @@ inline void loadLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
   wave.waits.issueVmem(row, formatDwords(format));
   if constexpr (bytes >= 4) {
     if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
-      if (const uint8_t *host = wave.memory->translate(
-              lanes.address[0], bytes * waveSize, /*forWrite=*/false)) {
+      uint8_t own[bytes * waveSize];
+      if (const uint8_t *host =
+              wave.memory->read(lanes.address[0], bytes * waveSize, own)) {
         loadAllLanes<format>(wave, row, host);
         return;
       }
@@ -79,7 +104,7 @@ inline void loadLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
     uint64_t address = lanes.address[lane];
     const uint8_t *host = window.at(address, bytes);
     if (!host) {
-      window = wave.memory->window(address, /*forWrite=*/false);
+      window = wave.memory->window(address);
       host = window.at(address, bytes);
     }
     uint8_t split[16];
@@ -103,71 +128,20 @@ inline void storeLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
   }
   if constexpr (bytes >= 4) {
     if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
-      if (uint8_t *host = wave.memory->translate(
-              lanes.address[0], bytes * waveSize, /*forWrite=*/true)) {
-        storeAllLanes<format>(wave, row, host);
+      uint8_t all[bytes * waveSize];
+      storeAllLanes<format>(wave, row, all);
+      if (wave.memory->write(lanes.address[0], all, sizeof(all))) {
         return;
       }
     }
   }
-  Memory::Window window;
   for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
-    uint64_t address = lanes.address[lane];
-    uint8_t *host = window.at(address, bytes);
-    if (!host) {
-      window = wave.memory->window(address, /*forWrite=*/true);
-      host = window.at(address, bytes);
-    }
-    if (host) {
-      storeLane<format>(wave, row, lane, host);
-      continue;
-    }
-    uint8_t split[16];
-    storeLane<format>(wave, row, lane, split);
-    if (!copyAcrossPages(wave, lane, address, split, bytes, /*isStore=*/true)) {
-      return;
-    }
-  }
-}
-
-/// An atomic on the lanes in turn: `update` maps the old value to the new one,
-/// given the lane. Registers at `row` receive the old value when `returns`.
-template <typename T>
-inline void atomicLanes(Wave &wave, unsigned row, bool returns,
-                        const LaneAddresses &lanes,
-                        llvm::function_ref<T(T old, unsigned lane)> update) {
-  constexpr unsigned dwords = sizeof(T) / 4;
-  if (returns) {
-    checkLoadTarget(wave, row, dwords);
-  }
-  if (wave.checks) [[unlikely]] {
-    noteMemoryAccess(wave, lanes, sizeof(T), MemoryAccessKind::Atomic);
-  }
-  wave.waits.issueVmem(returns ? row : 0, returns ? dwords : 0);
-  for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
-    unsigned lane = std::countr_zero(rest);
-    uint64_t address = lanes.address[lane];
-    uint8_t *host =
-        address % sizeof(T)
-            ? nullptr
-            : wave.memory->translate(address, sizeof(T), /*forWrite=*/true);
-    if (!host) {
-      if (address % sizeof(T)) {
-        return wave.fail("lane " + llvm::Twine(lane) +
-                             ": atomic on an unaligned address",
-                         Check::Align);
-      }
-      return reportBadAccess(wave, lane, address, sizeof(T), /*isStore=*/true);
-    }
-    std::atomic_ref<T> cell(*reinterpret_cast<T *>(host));
-    T old = cell.load(std::memory_order_relaxed);
-    while (!cell.compare_exchange_weak(old, update(old, lane))) {
-    }
-    if (returns) {
-      for (unsigned d = 0; d < dwords; ++d) {
-        wave.v[row + d][lane] = uint32_t(uint64_t(old) >> (32 * d));
-      }
+    uint8_t element[16];
+    storeLane<format>(wave, row, lane, element);
+    if (!wave.memory->write(lanes.address[lane], element, bytes)) {
+      return reportBadAccess(wave, lane, lanes.address[lane], bytes,
+                             /*isStore=*/true);
     }
   }
 }
@@ -179,6 +153,52 @@ inline T laneData(const Wave &wave, unsigned row, unsigned lane) {
     return wave.v[row][lane] | uint64_t(wave.v[row + 1][lane]) << 32;
   } else {
     return wave.v[row][lane];
+  }
+}
+
+/// An atomic on the lanes in turn, at the end of the quantum. The data are in
+/// the registers at `data`, for compare-and-swap with the value to compare
+/// behind; registers at `row` receive the old value when `returns`.
+template <typename T>
+inline void atomicLanes(Wave &wave, unsigned row, bool returns, unsigned data,
+                        const LaneAddresses &lanes,
+                        PendingAtomic::Update update, bool compares) {
+  constexpr unsigned dwords = sizeof(T) / 4;
+  if (returns) {
+    checkLoadTarget(wave, row, dwords);
+  }
+  if (wave.checks) [[unlikely]] {
+    noteMemoryAccess(wave, lanes, sizeof(T), MemoryAccessKind::Atomic);
+  }
+  wave.waits.issueVmem(returns ? row : 0, returns ? dwords : 0);
+  PendingAtomic atomic;
+  atomic.update = update;
+  atomic.wave = &wave;
+  atomic.reg = uint16_t(row);
+  atomic.bytes = sizeof(T);
+  atomic.result =
+      returns ? PendingAtomic::Result::Vector : PendingAtomic::Result::None;
+  for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    atomic.address = lanes.address[lane];
+    if (atomic.address % sizeof(T)) {
+      return wave.fail("lane " + llvm::Twine(lane) +
+                           ": atomic on an unaligned address",
+                       Check::Align);
+    }
+    if (!wave.memory->isAllocated(atomic.address, sizeof(T))) {
+      return reportBadAccess(wave, lane, atomic.address, sizeof(T),
+                             /*isStore=*/true);
+    }
+    atomic.lane = uint8_t(lane);
+    atomic.data = laneData<T>(wave, data, lane);
+    if (compares) {
+      atomic.compare = laneData<T>(wave, data + dwords, lane);
+    }
+    wave.memory->postpone(atomic);
+  }
+  if (returns && lanes.active) {
+    wave.stop = WaveStop::AwaitsOthers;
   }
 }
 

@@ -5,10 +5,10 @@
 #define TENON_LIB_SIM_WAVE_H
 
 #include "Instruction.h"
+#include "MemoryView.h"
 #include "WaitCounters.h"
 
 #include "tenon/Sim/Check.h"
-#include "tenon/Sim/Memory.h"
 
 #include "llvm/ADT/Twine.h"
 
@@ -57,11 +57,21 @@ struct Mode {
 struct Workgroup {
   std::array<uint32_t, 3> id = {};
   uint64_t linearId = 0;
+  uint64_t position = 0; ///< in the order of dispatch
   /// The group segment in whole granules; accesses beyond read zero.
   std::vector<uint8_t> lds;
 };
 
-enum class WaveStop : uint8_t { Running, Barrier, Yield, Ended, Failed };
+enum class WaveStop : uint8_t {
+  Running,
+  Barrier,
+  /// Goes on in the next quantum: only other workgroups, or time, can help.
+  AwaitsOthers,
+  /// The same, and the current instruction has not happened.
+  Again,
+  Ended,
+  Failed,
+};
 
 struct Wave {
   alignas(64) uint32_t v[rowCount][waveSize];
@@ -75,7 +85,7 @@ struct Wave {
   Mode mode;
   WaitCounters waits;
 
-  Memory *memory = nullptr;
+  MemoryView *memory = nullptr;
   const Program *program = nullptr;
   Workgroup *workgroup = nullptr;
   WaveChecks *checks = nullptr; ///< null when nothing is checked
@@ -83,6 +93,9 @@ struct Wave {
   uint64_t perturb = 0; ///< LaunchConfig::perturb
   uint32_t waveIndex = 0;
   uint64_t executed = 0; ///< instructions, also the clock of s_memtime
+  int64_t left = 0;      ///< instructions it may still run in this quantum
+  /// Where it last loaded from past the caches in this quantum, or 0.
+  uint64_t polled = 0;
   /// Private segment, swizzled: dword d of lane l is at 4 * (64 * d + l).
   std::vector<uint8_t> scratch;
   uint32_t scratchBytes = 0; ///< per lane

@@ -342,11 +342,14 @@ void WaveChecks::followOrder(Wave &wave, const LaneAddresses &lanes,
 }
 
 /// Undefined bytes of device memory that are loaded, and those that a store
-/// defines.
+/// defines. Atomics define theirs when they take place.
 void WaveChecks::followUndefined(Wave &wave, const LaneAddresses &lanes,
                                  unsigned bytes, MemoryAccessKind kind) {
+  if (kind == MemoryAccessKind::Atomic) {
+    return;
+  }
   const Instr &instr = wave.program->records()[current];
-  Memory &memory = *wave.memory;
+  MemoryView &memory = *wave.memory;
   if (lanes.active == allLanes && areAdjacent(lanes, bytes) &&
       !memory.undefinedBytes(lanes.address[0], 1) &&
       !memory.undefinedBytes(lanes.address[waveSize - 1], 1)) [[likely]] {
@@ -354,16 +357,16 @@ void WaveChecks::followUndefined(Wave &wave, const LaneAddresses &lanes,
   }
   for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
-    uint8_t *shadow = wave.memory->undefinedBytes(lanes.address[lane], bytes);
-    if (!shadow) {
-      continue;
-    }
-    if (kind == MemoryAccessKind::Store || kind == MemoryAccessKind::Atomic) {
-      std::fill_n(shadow, bytes, 0);
-      continue;
-    }
+    uint64_t address = lanes.address[lane];
     for (unsigned i = 0; i < bytes; ++i) {
-      if (!shadow[i]) {
+      if (kind == MemoryAccessKind::Store) {
+        if (uint8_t *shadow = memory.undefinedBytesToWrite(address + i, 1)) {
+          *shadow = 0;
+        }
+        continue;
+      }
+      const uint8_t *shadow = memory.undefinedBytes(address + i, 1);
+      if (!shadow || !*shadow) {
         continue;
       }
       if (kind == MemoryAccessKind::Load) {

@@ -1,7 +1,7 @@
 //===- LaunchTest.cpp - grids, waves, barriers, failures --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Assembler.h"
+#include "Launch.h"
 
 using namespace llvm;
 using namespace tenon::sim;
@@ -10,45 +10,6 @@ using namespace tenon::sim::test;
 namespace {
 
 /// Launches a kernel with one output buffer of `dwords` dwords as argument 0.
-struct Launch {
-  LaunchConfig config;
-  KernelOptions options;
-  unsigned dwords = 1024;
-
-  Expected<std::vector<uint32_t>> run(StringRef body) {
-    auto object = loadObject(assemble(body, options));
-    if (!object) {
-      return createStringError("no code object");
-    }
-    Device device;
-    uint64_t out =
-        cantFail(device.memory().allocate(4 * dwords, {"output", {}}));
-    config.setArg(0, out);
-    Expected<LaunchResult> launched =
-        device.launch(object->kernels()[0], config);
-    if (!launched) {
-      return launched.takeError();
-    }
-    result = *launched;
-    std::vector<uint32_t> values(dwords);
-    cantFail(device.memory().read(
-        out, MutableArrayRef(reinterpret_cast<uint8_t *>(values.data()),
-                             4 * dwords)));
-    return values;
-  }
-
-  std::string failure(StringRef body) {
-    auto values = run(body);
-    if (values) {
-      ADD_FAILURE() << "the launch should have failed";
-      return "";
-    }
-    return toString(values.takeError());
-  }
-
-  LaunchResult result;
-};
-
 TEST(SimLaunch, WorkgroupAndWorkItemIds) {
   Launch launch;
   launch.config.grid = {2, 3, 2};
