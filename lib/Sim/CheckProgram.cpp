@@ -156,6 +156,33 @@ static unsigned ldsBytes(StringRef name) {
   return 4;
 }
 
+/// Bytes that a lane moves in a memory instruction.
+static unsigned memoryBytes(StringRef name) {
+  bool isAtomic = name.contains("_atomic_");
+  return name.contains("byte")                                         ? 1
+         : name.contains("short")                                      ? 2
+         : name.contains("dwordx2")                                    ? 8
+         : name.contains("dwordx3")                                    ? 12
+         : name.contains("dwordx4")                                    ? 16
+         : isAtomic && (name.contains("_x2") || name.contains("_f64")) ? 8
+                                                                       : 4;
+}
+
+/// Which bits of a data register bytes and shorts go to or come from.
+static void describePart(StringRef name, CheckRecord &record) {
+  record.extendsSign = name.contains("sbyte") || name.contains("sshort") ||
+                       name.contains("_i8") || name.contains("_i16");
+  if (record.is(checkAtomic) || record.bytes > 2) {
+    return;
+  }
+  bool isHigh = name.contains("d16_hi"), isHalf = name.contains("d16");
+  if (record.is(checkLoad)) {
+    record.part = isHigh ? 0xFFFF0000 : isHalf ? 0xFFFF : ~0u;
+  } else {
+    record.part = (record.bytes == 1 ? 0xFFu : 0xFFFFu) << (isHigh ? 16 : 0);
+  }
+}
+
 /// Whether the first operand is written.
 static bool writesFirst(const TextInstruction &text,
                         const CheckRecord &record) {
@@ -231,6 +258,7 @@ static void describeValu(StringRef name, StringRef text, CheckRecord &record) {
   StringRef stem = stripEncodingSuffix(name);
   set(classify(name) == InstructionClass::Trans, checkTrans);
   set(name.ends_with("_dpp"), checkDpp);
+  set(name.ends_with("_sdwa"), checkSdwa);
   set(isDot(name), checkDot);
   set(name.starts_with("v_cvt_scalef32"), checkCvtScale);
   set(stem == "v_readlane_b32" || stem == "v_readfirstlane_b32", checkReadLane);
@@ -261,7 +289,6 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
   StringRef name = text.mnemonic;
   CheckRecord record;
   record.kind = kindOf(name);
-  record.taintRule = taintRuleOf(name);
   StringRef stem = stripEncodingSuffix(name);
   bool swapsBoth = false;
   switch (record.kind) {
@@ -286,10 +313,12 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
     break;
   case CheckKind::Smem:
     record.flags |=
-        name.contains("load") || name.contains("time") ||
-                (name.contains("atomic") && instruction.contains(" glc"))
-            ? checkLoad
-            : 0;
+        (name.contains("load") || name.contains("time") ||
+                 (name.contains("atomic") && instruction.contains(" glc"))
+             ? checkLoad
+             : 0) |
+        (name.contains("store") ? checkStore : 0) |
+        (name.contains("atomic") ? checkStore | checkAtomic : 0);
     break;
   case CheckKind::Vmem: {
     bool atomic = name.contains("_atomic_");
@@ -301,12 +330,13 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
         (name.contains("_store_") ? checkStore : 0) |
         (toLds ? checkToLds | checkUsesM0 : 0);
     record.flags |= name.starts_with("scratch_") ? checkScratch : 0;
+    record.flags |= name.starts_with("flat_") ? checkFlat : 0;
     if (load && name.contains("d16")) {
       record.flags |= checkReadsDst;
     }
-    if (toLds) {
-      record.bytes = name.ends_with("x4") ? 16 : name.ends_with("x3") ? 12 : 4;
-    }
+    record.bytes =
+        uint8_t(toLds ? std::max(memoryBytes(name), 4u) : memoryBytes(name));
+    describePart(name, record);
     break;
   }
   case CheckKind::Lds: {
@@ -327,6 +357,7 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
     if (load && name.contains("d16")) {
       record.flags |= checkReadsDst;
     }
+    describePart(name, record);
     break;
   }
   default:
@@ -370,6 +401,18 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
     RegisterRange destination = record.defs[0];
     destination.operand = 3;
     addUse(record, destination);
+  }
+  record.firstSource = uint8_t(1 + (carry || swapsBoth));
+  describeTaint(name, record);
+  if (record.taintRule == TaintRule::BranchVcc) {
+    addUse(record, implicit(sgprVcc, 2));
+  }
+  for (ArrayRef<RegisterRange> ranges :
+       {record.definitions(), record.operands()}) {
+    for (const RegisterRange &range : ranges) {
+      range.isScalar ? record.touched.addScalars(range.first, range.count)
+                     : record.touched.addRows(range.first, range.count);
+    }
   }
   if (record.kind == CheckKind::Vmem && record.is(checkStore) &&
       !record.is(checkAtomic)) {

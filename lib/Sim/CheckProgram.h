@@ -73,6 +73,10 @@ enum CheckFlags : uint32_t {
   checkWideStoreHazard = 1 << 22,
   checkUsesM0 = 1 << 23, ///< without naming it
   checkScratch = 1 << 24,
+  checkSdwa = 1 << 25,
+  checkFlat = 1 << 26,       ///< may go to LDS or scratch
+  checkSparse = 1 << 27,     ///< SMFMAC
+  checkBroadcasts = 1 << 28, ///< product whose cbsz and blgp move lanes
 };
 
 /// How undefined data go through an instruction.
@@ -82,6 +86,31 @@ enum class TaintRule : uint8_t {
   CarryIn,      ///< the last source is a mask of lanes
   Packed32,     ///< each half takes the registers that op_sel names
   PackedMove,   ///< the same, one half from each source
+  Bitwise,      ///< bit i depends on bits i only
+  BitwiseAnd,
+  BitwiseOr,
+  AndOr,
+  Or3,
+  BitSelect, ///< v_bfi
+  ShiftLeft, ///< shifts by the first source
+  ShiftRight,
+  ShiftRightSigned,
+  ShiftLeftOr,
+  ShiftLeftAdd,
+  AddShiftLeft,
+  Sum,       ///< carries go upwards: sums and low parts of products
+  Product24, ///< the same, of the 24 low bits of two factors
+  Extract,
+  ExtractSigned,
+  Align,
+  AlignByte,
+  PermuteBytes,
+  PackPair,     ///< two halves, one from each source
+  PackedHalves, ///< each half from the halves that op_sel and op_sel_hi name
+  MixedHalves,  ///< v_fma_mix
+  NarrowPair,   ///< two small floats, into a part of the destination
+  Narrow,       ///< a part of the destination from all sources
+  Widen,        ///< one or two small floats out of a part of the source
   ReadLane,
   ReadFirstLane,
   WriteLane,
@@ -97,16 +126,12 @@ enum class TaintRule : uint8_t {
   BranchScc,
   BranchVcc,
   BranchExec,
-  Product16,
-  Product32,
-  ProductBlocks,
+  Product,
+  ProductDouble,
   LdsPermute,
   LdsBackwardPermute,
   LdsSwizzle,
 };
-
-/// The rule of an instruction in assembly text.
-TaintRule taintRuleOf(llvm::StringRef mnemonic);
 
 /// What the checks know of one instruction.
 struct CheckRecord {
@@ -114,12 +139,28 @@ struct CheckRecord {
   uint8_t defCount = 0, useCount = 0;
   uint8_t passes = 0; ///< of a matrix product
   uint8_t waitStates = 1;
-  uint8_t bytes = 0; ///< per lane of an LDS access
+  uint8_t bytes = 0; ///< per lane of an access to LDS or memory
   TaintRule taintRule = TaintRule::All;
+  /// Position of the first source among the operands of the text.
+  uint8_t firstSource = 1;
+  uint8_t halfSources = 0;  ///< bit k: source k is a half that op_sel names
+  bool halfResult = false;  ///< the result is a half
+  bool highResult = false;  ///< always the upper half
+  bool keepsOther = false;  ///< a partial result keeps the other bits
+  bool extendsSign = false; ///< of a load
+  uint8_t elementBits = 0;  ///< of a small float
+  uint8_t elements = 0;     ///< small floats that are converted
+  bool wideIsHalf = false;  ///< they come from or become 16-bit floats
+  uint8_t productSize = 0;  ///< rows and columns of a block
+  uint8_t productBlocks = 1;
+  /// Bits of the data register that a load or store moves; bits of the first
+  /// source that a vector instruction looks at.
+  uint32_t part = ~0u;
   uint16_t mnemonic = 0; ///< equal for equal mnemonics
   uint32_t flags = 0;
   RegisterRange defs[3];
   RegisterRange uses[6];
+  Footprint touched; ///< all of these
 
   bool is(uint32_t flag) const { return flags & flag; }
   llvm::ArrayRef<RegisterRange> definitions() const { return {defs, defCount}; }
@@ -138,6 +179,9 @@ private:
   Processor target;
   std::vector<CheckRecord> list;
 };
+
+/// Fills in how undefined data go through an instruction of that mnemonic.
+void describeTaint(llvm::StringRef mnemonic, CheckRecord &record);
 
 /// The record of an instruction in assembly text.
 CheckRecord checkRecordOf(llvm::StringRef text, Processor processor);

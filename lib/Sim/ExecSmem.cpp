@@ -27,6 +27,9 @@ static void loadScalars(Wave &wave, const Instr &instr, uint64_t address,
   if (awaitsAtomics(wave, address, dwords)) {
     return;
   }
+  if (wave.checks && dwords) [[unlikely]] {
+    noteScalarAccess(wave, instr.dst, address, dwords, MemoryAccessKind::Load);
+  }
   uint32_t words[16] = {};
   uint8_t own[sizeof(words)];
   if (const uint8_t *host = wave.memory->read(address, 4 * dwords, own)) {
@@ -101,6 +104,10 @@ static void storeScalars(Wave &wave, const Instr &instr, uint64_t address,
   if (awaitsAtomics(wave, address, dwords)) {
     return;
   }
+  if (wave.checks && dwords) [[unlikely]] {
+    noteScalarAccess(wave, instr.data, address, dwords,
+                     MemoryAccessKind::Store);
+  }
   for (unsigned i = 0; i < dwords; ++i) {
     uint64_t at = address + 4 * i;
     uint8_t word[4];
@@ -169,6 +176,10 @@ static void scalarAtomic(Wave &wave, const Instr &instr,
                         wave.memory->describe(atomic.address))
               .str(),
           Check::Bounds);
+    }
+    if (wave.checks) [[unlikely]] {
+      noteScalarAccess(wave, instr.data, atomic.address, dwords,
+                       MemoryAccessKind::Atomic);
     }
     wave.memory->postpone(atomic);
     if (instr.returns) {

@@ -21,6 +21,10 @@ enum class MemoryAccessKind : uint8_t { Load, Store, Atomic, ToLds };
 void noteMemoryAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
                       MemoryAccessKind kind);
 
+/// The same for a scalar access that moves registers [reg, reg + dwords).
+void noteScalarAccess(Wave &wave, unsigned reg, uint64_t address,
+                      unsigned dwords, MemoryAccessKind kind);
+
 /// Tells them of a register that an LDS operation still has to fill and a
 /// vector memory load is about to overwrite.
 void reportLoadTarget(Wave &wave);

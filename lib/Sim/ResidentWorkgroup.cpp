@@ -69,7 +69,7 @@ void ResidentWorkgroup::start(WavePool &pool) {
     checks = pool.takeGroupChecks();
     checks->launch = &*setup.checks;
     checks->ldsOrder.reset(setup.wavesPerWorkgroup, setup.ldsBytes);
-    checks->ldsUndefined.assign(setup.ldsBytes, 1);
+    checks->ldsUndefined.assign(setup.ldsBytes, 0xFF);
   }
   for (unsigned i = 0; i < setup.wavesPerWorkgroup; ++i) {
     waves.push_back(pool.take());

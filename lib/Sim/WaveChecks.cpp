@@ -16,7 +16,7 @@ void WaveChecks::reset(GroupChecks &groupChecks, const Wave &wave,
                        unsigned scalars) {
   group = &groupChecks;
   hazards.reset(group->launch->program);
-  taint.reset(scalars);
+  taint.reset(scalars, wave.scratchBytes);
   current = wave.pc;
   completed.clear();
 }
@@ -57,6 +57,9 @@ void WaveChecks::before(Wave &wave, uint32_t record) {
     if (fault.message) [[unlikely]] {
       report(Check::Uninit, wave, fault.lane, fault.message);
     }
+    if (now.is(checkFlat)) {
+      followFlat(wave, now);
+    }
   }
   if (now.kind == CheckKind::Lds && now.bytes) {
     ldsAccess(wave, now);
@@ -75,6 +78,29 @@ void WaveChecks::after(Wave &wave) {
     }
     completed.clear();
   }
+}
+
+namespace {
+
+/// Where a lane of a FLAT instruction goes.
+enum class FlatSpace { Global, Lds, Private };
+struct FlatPlace {
+  FlatSpace space;
+  uint32_t offset; ///< in LDS or in the private segment
+};
+
+} // namespace
+
+static FlatPlace flatPlace(const Wave &wave, const Instr &instr,
+                           unsigned lane) {
+  uint64_t address = (wave.v[instr.addr][lane] |
+                      uint64_t(wave.v[instr.addr + 1][lane]) << 32) +
+                     uint64_t(int64_t(instr.imm));
+  uint32_t aperture = uint32_t(address >> 32);
+  return {aperture == sharedAperture    ? FlatSpace::Lds
+          : aperture == privateAperture ? FlatSpace::Private
+                                        : FlatSpace::Global,
+          uint32_t(address)};
 }
 
 static std::string describe(const LdsConflict &conflict, const Wave &wave,
@@ -341,15 +367,60 @@ void WaveChecks::followOrder(Wave &wave, const LaneAddresses &lanes,
   }
 }
 
+/// The lanes of a FLAT access that go to LDS or to the private segment: their
+/// undefined data.
+void WaveChecks::followFlat(Wave &wave, const CheckRecord &record) {
+  const Instr &instr = wave.program->records()[current];
+  bool isFault = false;
+  for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    FlatPlace place = flatPlace(wave, instr, lane);
+    uint8_t data[16] = {};
+    if (record.is(checkStore)) {
+      taint.stored(record, instr.data, lane, data);
+    }
+    uint8_t any = 0;
+    for (unsigned i = 0; i < record.bytes; ++i) {
+      any |= data[i];
+    }
+    if (place.space == FlatSpace::Global) {
+      if (any && !isFault) {
+        isFault = true;
+        report(Check::Uninit, wave, int(lane), "undefined data are stored");
+      }
+      continue;
+    }
+    uint8_t old[16] = {};
+    for (unsigned i = 0; i < record.bytes; ++i) {
+      uint8_t *byte = nullptr;
+      if (place.space == FlatSpace::Private) {
+        byte = taint.scratchByte(lane, uint64_t(place.offset) + i);
+      } else if (uint64_t at = uint64_t(place.offset) + i;
+                 at < group->ldsUndefined.size()) {
+        byte = &group->ldsUndefined[at];
+      }
+      if (byte) {
+        old[i] = *byte;
+        uint8_t kept = record.is(checkAtomic) ? *byte : 0;
+        *byte = record.is(checkStore) ? uint8_t(data[i] | kept) : *byte;
+      }
+    }
+    if (record.is(checkLoad)) {
+      taint.load(record, instr.dst, lane, old);
+    }
+  }
+}
+
 /// Undefined bytes of device memory that are loaded, and those that a store
 /// defines. Atomics define theirs when they take place.
 void WaveChecks::followUndefined(Wave &wave, const LaneAddresses &lanes,
                                  unsigned bytes, MemoryAccessKind kind) {
-  if (kind == MemoryAccessKind::Atomic) {
+  const Instr &instr = wave.program->records()[current];
+  const CheckRecord &record = group->launch->program.records()[current];
+  MemoryView &memory = *wave.memory;
+  if (kind == MemoryAccessKind::Atomic && !record.is(checkLoad)) {
     return;
   }
-  const Instr &instr = wave.program->records()[current];
-  MemoryView &memory = *wave.memory;
   if (lanes.active == allLanes && areAdjacent(lanes, bytes) &&
       !memory.undefinedBytes(lanes.address[0], 1) &&
       !memory.undefinedBytes(lanes.address[waveSize - 1], 1)) [[likely]] {
@@ -358,25 +429,31 @@ void WaveChecks::followUndefined(Wave &wave, const LaneAddresses &lanes,
   for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint64_t address = lanes.address[lane];
+    uint8_t masks[16] = {};
+    uint8_t any = 0;
     for (unsigned i = 0; i < bytes; ++i) {
       if (kind == MemoryAccessKind::Store) {
         if (uint8_t *shadow = memory.undefinedBytesToWrite(address + i, 1)) {
           *shadow = 0;
         }
-        continue;
+      } else if (const uint8_t *shadow =
+                     memory.undefinedBytes(address + i, 1)) {
+        masks[i] = *shadow ? 0xFF : 0;
+        any |= masks[i];
       }
-      const uint8_t *shadow = memory.undefinedBytes(address + i, 1);
-      if (!shadow || !*shadow) {
-        continue;
-      }
-      if (kind == MemoryAccessKind::Load) {
-        taint.markUndefined(instr.dst + i / 4, uint64_t(1) << lane);
-        continue;
-      }
-      uint64_t at = wave.s[sgprM0] + uint32_t(instr.imm) + lane * bytes + i;
-      if (at < group->ldsUndefined.size()) {
-        group->ldsUndefined[at] = 1;
-      }
+    }
+    if (!any) {
+      continue;
+    }
+    if (kind != MemoryAccessKind::ToLds) {
+      taint.load(record, instr.dst, lane, masks);
+      continue;
+    }
+    uint64_t at = wave.s[sgprM0] + uint32_t(instr.imm) +
+                  uint64_t(lane) * std::max(bytes, 4u);
+    for (unsigned i = 0; i < bytes && at + i < group->ldsUndefined.size();
+         ++i) {
+      group->ldsUndefined[at + i] = masks[i];
     }
   }
 }
@@ -384,6 +461,32 @@ void WaveChecks::followUndefined(Wave &wave, const LaneAddresses &lanes,
 void noteMemoryAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
                       MemoryAccessKind kind) {
   wave.checks->memoryAccess(wave, lanes, bytes, kind);
+}
+
+void WaveChecks::scalarAccess(Wave &wave, unsigned reg, uint64_t address,
+                              unsigned dwords, MemoryAccessKind kind) {
+  if (!has(Check::Uninit)) {
+    return;
+  }
+  const CheckRecord &record = group->launch->program.records()[current];
+  for (uint64_t i = 0; i < 4 * dwords; ++i) {
+    if (kind == MemoryAccessKind::Store) {
+      if (uint8_t *shadow =
+              wave.memory->undefinedBytesToWrite(address + i, 1)) {
+        *shadow = 0;
+      }
+    } else if (record.is(checkLoad)) {
+      const uint8_t *shadow = wave.memory->undefinedBytes(address + i, 1);
+      if (shadow && *shadow) {
+        taint.loadScalar(reg + unsigned(i / 4), 0xFFu << (8 * (i % 4)));
+      }
+    }
+  }
+}
+
+void noteScalarAccess(Wave &wave, unsigned reg, uint64_t address,
+                      unsigned dwords, MemoryAccessKind kind) {
+  wave.checks->scalarAccess(wave, reg, address, dwords, kind);
 }
 
 void reportLoadTarget(Wave &wave) {

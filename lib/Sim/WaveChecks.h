@@ -33,7 +33,7 @@ struct LaunchChecks {
 struct GroupChecks {
   const LaunchChecks *launch = nullptr;
   LdsOrder ldsOrder;
-  std::vector<uint8_t> ldsUndefined; ///< by byte, not zero: undefined
+  std::vector<uint8_t> ldsUndefined; ///< by byte, its undefined bits
   FindingLog log;
   AccessStatistics statistics;
 };
@@ -51,6 +51,9 @@ public:
   void memoryAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
                     MemoryAccessKind kind);
 
+  void scalarAccess(Wave &wave, unsigned reg, uint64_t address, unsigned dwords,
+                    MemoryAccessKind kind);
+
   /// Adds a finding about the instruction under way.
   void report(Check check, const Wave &wave, int lane, std::string message,
               std::optional<FindingSite> other = std::nullopt);
@@ -66,6 +69,7 @@ private:
                    MemoryAccessKind kind);
   void followUndefined(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
                        MemoryAccessKind kind);
+  void followFlat(Wave &wave, const CheckRecord &record);
   void copyToLds(Wave &wave, const CheckRecord &record);
 
   GroupChecks *group = nullptr;

@@ -1,7 +1,7 @@
 //===- CheckTest.cpp - planted faults and clean programs --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Assembler.h"
+#include "CheckPrograms.h"
 
 #include "llvm/Support/Error.h"
 
@@ -9,50 +9,6 @@ using namespace tenon::sim;
 using namespace tenon::sim::test;
 
 namespace {
-
-/// Runs four waves with 16 KiB of LDS, a buffer of 64 KiB whose address is in
-/// s[4:5], v1 = 4 * work item and s6 = wave number; the findings of all checks
-/// as text.
-std::string runWorkgroups(const std::string &body, unsigned groups = 1,
-                          unsigned threads = 1,
-                          std::optional<uint64_t> order = std::nullopt) {
-  KernelOptions options;
-  options.ldsBytes = 16384;
-  std::shared_ptr<const CodeObject> object = loadObject(assemble(
-      "  s_load_dwordx2 s[4:5], s[0:1], 0x0\n  v_lshlrev_b32 v1, 2, v0\n"
-      "  v_lshrrev_b32 v2, 6, v0\n  s_nop 0\n  v_readfirstlane_b32 s6, v2\n"
-      "  s_waitcnt lgkmcnt(0)\n" +
-          body,
-      options));
-  Device device;
-  LaunchConfig config;
-  config.grid = {groups, 1, 1};
-  config.block = {256, 1, 1};
-  config.numThreads = threads;
-  config.workgroupOrder = order;
-  config.instructionBudget = 1 << 20;
-  config.setArg(0, llvm::cantFail(device.memory().allocate(1 << 16)));
-  llvm::Expected<LaunchResult> result =
-      device.launch(object->kernels()[0], config);
-  std::string text;
-  auto append = [&](const std::vector<Finding> &findings) {
-    for (const Finding &finding : findings) {
-      text += formatFinding(finding);
-    }
-  };
-  if (result) {
-    append(result->findings);
-  } else {
-    llvm::handleAllErrors(
-        result.takeError(),
-        [&](const LaunchFailure &failure) { append(failure.findings()); });
-  }
-  return text;
-}
-
-bool has(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// Each work item reads the LDS dword of its neighbour 64 further.
 const std::string neighbour = "  v_add_u32 v3, 256, v1\n"
@@ -269,115 +225,6 @@ TEST(SimCheck, WhatEndsALaunchIsAFinding) {
   EXPECT_TRUE(has(text, "barrier: kernel k")) << text;
   text = runWorkgroups(".Lloop:\n  s_branch .Lloop\n");
   EXPECT_TRUE(has(text, "budget: kernel k")) << text;
-}
-
-std::string undefinedIn(const std::string &instructions) {
-  LaneProgram program;
-  program.options.ldsBytes = 1024;
-  program.inputs = {lanes([](unsigned i) { return i; })};
-  program.instructions = instructions;
-  return findingsOf(program, Check::Uninit);
-}
-
-// Undefined registers may be moved about, but not be stored.
-TEST(SimCheck, UndefinedRegistersThatReachAStore) {
-  for (const char *body :
-       {"  v_add_u32 v40, v10, v30\n", "  v_mov_b32 v40, s40\n",
-        "  v_accvgpr_read_b32 v40, a7\n",
-        "  v_mov_b32 v9, v30\n  v_add_f32_dpp v40, v9, v10 row_ror:8 "
-        "row_mask:0xf bank_mask:0xf\n",
-        "  v_readlane_b32 s40, v30, 3\n  v_mov_b32 v40, s40\n",
-        "  v_mov_b32 v41, v10\n  v_permlane32_swap_b32 v40, v41\n",
-        "  ds_read_b32 v40, v1\n  s_waitcnt lgkmcnt(0)\n",
-        "  v_mov_b32 v9, 0\n  ds_bpermute_b32 v40, v9, v30\n"
-        "  s_waitcnt lgkmcnt(0)\n"}) {
-    std::string text = undefinedIn(body);
-    EXPECT_TRUE(has(text, "undefined data are stored")) << body << text;
-    EXPECT_TRUE(has(text, ", v40, s[6:7]`")) << body << text;
-  }
-}
-
-// What masks, selections and EXEC leave out is not used.
-TEST(SimCheck, UndefinedLanesThatAreLeftOut) {
-  for (const char *body :
-       {// The undefined source is not chosen in any lane.
-        "  s_mov_b64 s[20:21], -1\n  v_cndmask_b32 v40, v30, v10, s[20:21]\n",
-        "  s_mov_b64 s[20:21], 0\n  v_cndmask_b32 v40, v10, v30, s[20:21]\n",
-        // A lane that is defined by another instruction.
-        "  v_mov_b32 v40, v10\n  s_mov_b64 exec, 1\n  v_mov_b32 v40, v30\n"
-        "  v_mov_b32 v40, 0\n",
-        "  ds_write_b32 v1, v30\n  ds_write_b32 v1, v10\n"
-        "  ds_read_b32 v40, v1\n  s_waitcnt lgkmcnt(0)\n",
-        "  v_mov_b32 v40, 0\n  v_writelane_b32 v40, s4, 3\n",
-        // op_sel takes the defined half of a pair twice.
-        "  v_mov_b32 v20, v10\n"
-        "  v_pk_mul_f32 v[40:41], v[20:21], v[20:21] op_sel_hi:[0,0]\n",
-        "  v_mov_b32 v20, v10\n"
-        "  v_pk_mov_b32 v[40:41], v[20:21], v[20:21] op_sel:[0,0]\n"}) {
-    EXPECT_EQ(undefinedIn(body), "") << body;
-  }
-}
-
-// A ragged matrix product: undefined rows of A spoil their rows of D only.
-TEST(SimCheck, UndefinedRowsOfAMatrixProduct) {
-  // Lanes with l % 16 == 15 hold row 15 of A, which v43 of the last lane group
-  // has.
-  std::string body = "  v_mov_b32 v20, v10\n  v_mov_b32 v21, v10\n"
-                     "  v_mov_b32 v40, 0\n  v_mov_b32 v41, 0\n"
-                     "  v_mov_b32 v42, 0\n  v_mov_b32 v43, 0\n"
-                     "  s_mov_b32 exec_lo, 0x80008000\n"
-                     "  s_mov_b32 exec_hi, 0x80008000\n"
-                     "  v_mov_b32 v20, v30\n  s_mov_b64 exec, -1\n  s_nop 7\n"
-                     "  v_mfma_f32_16x16x4_f32 v[40:43], v20, v21, v[40:43]\n"
-                     "  s_nop 15\n";
-  EXPECT_EQ(undefinedIn(body), "");
-  std::string text = undefinedIn(body + "  v_mov_b32 v40, v43\n");
-  EXPECT_TRUE(has(text, "lane 48")) << text;
-}
-
-// Undefined data in addresses, EXEC and branches.
-TEST(SimCheck, UndefinedDataThatSteer) {
-  std::string text = undefinedIn("  v_mov_b32 v40, 0\n  ds_read_b32 v9, v30\n"
-                                 "  s_waitcnt lgkmcnt(0)\n");
-  EXPECT_TRUE(has(text, "the address depends on undefined data")) << text;
-  text = undefinedIn("  v_mov_b32 v40, 0\n  s_cmp_eq_u32 s40, 0\n"
-                     "  s_cbranch_scc1 .Lnext\n.Lnext:\n");
-  EXPECT_TRUE(has(text, "the branch depends on undefined data")) << text;
-  text = undefinedIn("  v_mov_b32 v40, 0\n  v_cmp_eq_u32 vcc, v30, v10\n"
-                     "  s_and_saveexec_b64 s[20:21], vcc\n");
-  EXPECT_TRUE(has(text, "EXEC depends on undefined data")) << text;
-}
-
-// Device memory that was declared undefined is defined by stores.
-TEST(SimCheck, UndefinedDeviceMemory) {
-  std::string body = "  s_load_dwordx4 s[4:7], s[0:1], 0x0\n"
-                     "  v_lshlrev_b32 v1, 2, v0\n  s_waitcnt lgkmcnt(0)\n";
-  auto findings = [&](const std::string &more) {
-    std::shared_ptr<const CodeObject> object =
-        loadObject(assemble(body + more));
-    Device device;
-    AllocOptions undefined;
-    undefined.undefined = true;
-    LaunchConfig config;
-    config.block = {64, 1, 1};
-    config.setArg(0, llvm::cantFail(device.memory().allocate(256, undefined)));
-    config.setArg(8, llvm::cantFail(device.memory().allocate(256)));
-    LaunchResult result =
-        llvm::cantFail(device.launch(object->kernels()[0], config));
-    std::string text;
-    for (const Finding &finding : result.findings) {
-      text += formatFinding(finding);
-    }
-    return text;
-  };
-  std::string copy = "  global_load_dword v2, v1, s[4:5]\n"
-                     "  s_waitcnt vmcnt(0)\n"
-                     "  global_store_dword v1, v2, s[6:7]\n";
-  EXPECT_TRUE(has(findings(copy), "uninit: ")) << findings(copy);
-  EXPECT_EQ(findings("  global_store_dword v1, v1, s[4:5]\n"
-                     "  s_waitcnt vmcnt(0)\n" +
-                     copy),
-            "");
 }
 
 // LDS beyond the segment reads zero and drops writes.
