@@ -372,7 +372,9 @@ OpcodeTable buildLdsTable() {
                 ValueType::I64);
   addTransposed(table, "ds_read_b96_tr_b6", execReadTransposed<6, 96>,
                 ValueType::B96);
-  table.add("ds_nop", {"", execLdsNop});
+  OpcodeInfo nop = {"", execLdsNop};
+  nop.flags = opNoAddress;
+  table.add("ds_nop", nop);
   return table;
 }
 

@@ -43,29 +43,29 @@ static bool isVector(const Instr &instr) {
   }
 }
 
-/// `instr` with its VGPRs moved by the index; false after an error.
-static bool moveOperands(Wave &wave, Instr &instr) {
+/// Moves the VGPRs of `instr` by the index. A source beyond the register file
+/// is v0; false when the destination is, which makes the instruction none.
+/// Compilers rely on that: an index may be computed from lanes that are off.
+static bool moveOperands(const Wave &wave, Instr &instr) {
   unsigned index = wave.s[sgprM0] & 0xFF, mode = (wave.s[sgprM0] >> 12) & 15;
-  auto moved = [&](unsigned row) {
-    if (row % rowAgpr + index >= rowAgpr) {
-      wave.fail("the VGPR that M0 chooses does not exist");
-      return row;
-    }
-    return row + index;
-  };
+  auto exists = [&](unsigned row) { return row % rowAgpr + index < rowAgpr; };
   for (unsigned k = 0; k < 3; ++k) {
     // The accumulator of v_mac is the destination, whatever operand it is.
     bool isDst = k == 2 && instr.encoding == Encoding::Vop2 &&
                  instr.src[k].reg == instr.dst;
     if (instr.src[k].kind == OperandKind::Vgpr &&
         mode & (isDst ? unsigned(indexDst) : indexSrc0 << k)) {
-      instr.src[k].reg = uint16_t(moved(instr.src[k].reg));
+      unsigned row = instr.src[k].reg;
+      instr.src[k].reg = uint16_t(exists(row) ? row + index : 0);
     }
   }
   if (mode & indexDst && instr.dst != noRow) {
-    instr.dst = uint16_t(moved(instr.dst));
+    if (!exists(instr.dst)) {
+      return false;
+    }
+    instr.dst = uint16_t(instr.dst + index);
   }
-  return wave.stop == WaveStop::Running;
+  return true;
 }
 
 static void execModal(Wave &wave, const Instr &instr) {

@@ -269,9 +269,11 @@ void OperandDecoder::decodeDpp(uint32_t modifiers) {
   instr.inner = instr.exec;
   instr.exec = execDpp;
   instr.modifiers = modifiers;
-  instr.src[0] = vgpr(field(modifiers, 0, 8), info.src[0]);
-  instr.src[0].mods = field(modifiers, 20, 2);
-  instr.dwords = registersOf(info.src[0]);
+  if (info.src[0] != ValueType::None) {
+    instr.src[0] = vgpr(field(modifiers, 0, 8), info.src[0]);
+    instr.src[0].mods = field(modifiers, 20, 2);
+    instr.dwords = registersOf(info.src[0]);
+  }
   if (instr.encoding == Encoding::Vop2) {
     instr.src[1] = vgpr(field(word(0), 9, 8), info.src[1]);
     instr.src[1].mods = field(modifiers, 22, 2);

@@ -88,4 +88,26 @@ TEST(SimCodeObject, StaticInstructions) {
   EXPECT_FALSE(all[14].implemented) << all[14].text;
 }
 
+// Bits that LLVM's disassembler cannot take: they end the launch that reaches
+// them, not the process.
+TEST(SimCodeObject, BitsThatAreNoInstruction) {
+  for (const char *words :
+       {"0x020000f9, 0x07060601",    // SDWA: a select of 7
+        "0xd3ad0000, 0x040200f0",    // small formats with a constant
+        "0xd1010000, 0x000200ff",    // VOP3 with a literal
+        "0xd04100ff, 0x00020100",    // compare into a literal
+        "0xe0500000, 0xff000000",    // buffer with a literal as offset
+        "0xffffffff, 0xffffffff"}) { // no encoding at all
+    auto object =
+        loadObject(assemble("  s_nop 0\n  .long " + std::string(words) + "\n"));
+    ASSERT_NE(object, nullptr);
+    Device device;
+    LaunchConfig config;
+    auto result = device.launch(object->kernels()[0], config);
+    ASSERT_FALSE(bool(result)) << words;
+    std::string text = toString(result.takeError());
+    EXPECT_NE(text.find("<not an instruction>"), std::string::npos) << text;
+  }
+}
+
 } // namespace

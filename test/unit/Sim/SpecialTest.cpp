@@ -209,6 +209,21 @@ TEST(SimSpecial, SkippedAndIndexedInstructions) {
   EXPECT_EQ(out[5], 77u);
 }
 
+/// An index beyond the register file reads v0 and writes nothing.
+TEST(SimSpecial, IndexBeyondTheRegisters) {
+  auto out = runOne("  v_mov_b32 v0, 9\n"
+                    "  v_mov_b32 v40, 1\n  v_mov_b32 v41, 2\n"
+                    "  s_movk_i32 s20, 0xfb\n"
+                    "  s_set_gpr_idx_on s20, gpr_idx(SRC0)\n"
+                    "  v_mov_b32 v40, v10\n"
+                    "  s_set_gpr_idx_mode gpr_idx(DST)\n"
+                    "  v_mov_b32 v41, v10\n"
+                    "  s_set_gpr_idx_off\n",
+                    {100}, 2);
+  EXPECT_EQ(out[0], 9u);
+  EXPECT_EQ(out[1], 2u);
+}
+
 /// LDS counters, masked or, wrap, exchanges of two, addressing by lane.
 TEST(SimSpecial, LdsOperations) {
   KernelOptions options;
