@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The numbers are those of GCNHazardRecognizer.cpp in LLVM 22; the name of the
-// constant or the function there stands beside each.
+// constant or the function there stands beside each. A test lets LLVM put its
+// wait states between thousands of pairs of instructions and compares.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,17 +46,22 @@ bool HazardState::tooEarly(const Event &event, unsigned need, const char *what,
   return true;
 }
 
+/// Who comes after a matrix product.
+enum class After { Read, MemoryRead, Write };
+
 /// What a matrix product's result needs before another matrix product reads it
 /// as A or B, or anything else reads or overwrites it
 /// (GFX940_XDL_N_PassWritesVGPROverlappedSrcABWaitStates and others).
 static unsigned afterMatrixProduct(const CheckRecord &product, bool isGfx950,
-                                   bool memory) {
+                                   After after) {
   unsigned passes = product.passes;
   if (product.is(checkDgemm)) {
     if (passes == 4) {
-      return memory ? 9 : 6;
+      return after == After::MemoryRead ? 9 : 6;
     }
-    return memory ? 18 : (isGfx950 ? 19 : 11);
+    return after == After::MemoryRead         ? 18
+           : after == After::Read && isGfx950 ? 19
+                                              : 11;
   }
   if (product.is(checkXdl)) {
     return passes + 3 + (isGfx950 && passes != 2);
@@ -84,9 +90,9 @@ static unsigned beforeSourceC(const CheckRecord &product,
   if (reader.is(checkXdl) && !product.is(checkXdl)) {
     return 0;
   }
-  return product.is(checkXdl)
-             ? product.passes + 1 + (isGfx950 && product.passes != 2)
-             : product.passes;
+  // GFX940_XDL_N_PassWritesVGPROverlapped..SrcCWaitStates and others
+  bool oneMore = isGfx950 && (product.passes != 2 || reader.is(checkXdl));
+  return product.is(checkXdl) ? product.passes + 1 + oneMore : product.passes;
 }
 
 bool HazardState::checkVectorUse(const CheckRecord &now,
@@ -100,8 +106,10 @@ bool HazardState::checkVectorUse(const CheckRecord &now,
     if (writer.kind == CheckKind::Mfma) {
       bool memory = now.kind == CheckKind::Vmem || now.kind == CheckKind::Lds;
       bool isC = now.kind == CheckKind::Mfma && use.operand == 3;
-      unsigned need = isC ? beforeSourceC(writer, now, use, isGfx950)
-                          : afterMatrixProduct(writer, isGfx950, memory);
+      unsigned need =
+          isC ? beforeSourceC(writer, now, use, isGfx950)
+              : afterMatrixProduct(writer, isGfx950,
+                                   memory ? After::MemoryRead : After::Read);
       if (tooEarly(event, need, "the result of a matrix product", row, false)) {
         return true;
       }
@@ -122,9 +130,8 @@ bool HazardState::checkVectorUse(const CheckRecord &now,
     require(now.is(checkPermlaneSwap), 2, "a VALU result read by v_permlane");
     require(valu && !now.is(checkTrans) && writer.is(checkTrans), 1,
             "the result of a transcendental"); // TransDefWaitstates
-    require(valu && (writer.is(checkPartialDst) ||
-                     (isGfx950 && writer.is(checkCvtScale))),
-            1, "a result in a part of a register"); // Shift16DefWaitstates
+    require(valu && writer.is(checkPartialDst), 1,
+            "a result in a part of a register"); // Shift16DefWaitstates
     require(now.is(checkReadLane), 1,
             "a VALU result read by v_readlane"); // VALUWriteVGPRReadlaneRead
     require(writer.is(checkDot) && now.kind != CheckKind::Mfma &&
@@ -164,8 +171,6 @@ bool HazardState::checkScalarUse(const CheckRecord &now,
     require(byValu && now.is(checkDivFmas) && reg >= sgprVcc &&
                 reg < sgprVcc + 2,
             4, "VCC written by VALU before v_div_fmas"); // DivFMasWaitStates
-    require(!byValu && reg == sgprM0 && now.is(checkToLds), 1,
-            "M0 before a load into LDS"); // ReadM0WaitStates
     if (need && tooEarly(event, need, what, reg, true)) {
       return true;
     }
@@ -180,25 +185,29 @@ bool HazardState::checkVectorDef(const CheckRecord &now,
     if (clock - written.clock <= longestHazard && now.kind != CheckKind::Mfma) {
       const CheckRecord &writer = records[written.record];
       bool isMfma = writer.kind == CheckKind::Mfma;
-      unsigned need = isMfma ? afterMatrixProduct(writer, isGfx950, false)
-                      : writer.is(checkDot) && now.mnemonic != writer.mnemonic
-                          ? 3 // DotWriteDifferentVALUWrite
-                          : 0;
-      if (need && tooEarly(written, need,
-                           isMfma ? "overwriting the result of a matrix product"
-                                  : "overwriting the result of a dot product",
-                           row, false)) {
+      unsigned need =
+          isMfma ? afterMatrixProduct(writer, isGfx950, After::Write)
+          : writer.is(checkDot) && now.mnemonic != writer.mnemonic
+              ? 3 // DotWriteDifferentVALUWrite
+          : writer.is(checkPartialDst) && now.kind == CheckKind::Valu
+              ? 1 // consumesDstSelForwardingOperand
+              : 0;
+      const char *what = isMfma ? "overwriting the result of a matrix product"
+                         : writer.is(checkDot)
+                             ? "overwriting the result of a dot product"
+                             : "overwriting a result in a part of a register";
+      if (need && tooEarly(written, need, what, row, false)) {
         return true;
       }
     }
-    if (now.kind != CheckKind::Valu) {
-      continue;
-    }
     const Event &read = rowSourceC[row];
-    if (clock - read.clock <= longestHazard &&
+    if (clock - read.clock <= longestHazard && now.kind != CheckKind::Mfma &&
         tooEarly(read, records[read.record].passes - 1,
                  "overwriting SrcC of a matrix product", row, false)) {
       return true; // GFX940_XDL4PassReadVgprVALUWarWaitStates and others
+    }
+    if (now.kind != CheckKind::Valu && now.kind != CheckKind::Mfma) {
+      continue;
     }
     const Event &stored = rowWideStores[row];
     if (clock - stored.clock <= longestHazard &&
@@ -226,9 +235,26 @@ bool HazardState::checkExec(const CheckRecord &now) {
   return need && tooEarly(event, need, "EXEC written by VALU", sgprExec, true);
 }
 
+bool HazardState::checkDoubleUnit(const CheckRecord &now) {
+  return now.is(checkFma64) && clock - doubleProduct.clock <= longestHazard &&
+         tooEarly(doubleProduct, 2, "a product of doubles before v_fma_f64",
+                  now.defs[0].first, false); // DMFMAToFMA64WaitStates
+}
+
+/// M0 where it is read without being named.
+bool HazardState::checkM0(const CheckRecord &now) {
+  const Event &event = scalarWrites[sgprM0];
+  return now.is(checkNeedsM0 | checkToLds) &&
+         clock - event.clock <= longestHazard &&
+         records[event.record].kind == CheckKind::Salu &&
+         tooEarly(event, 1, "M0 written just before its use", sgprM0,
+                  true); // ReadM0WaitStates
+}
+
 bool HazardState::checkModeRegister(const CheckRecord &now) {
   return now.is(checkSetReg | checkGetReg) &&
          clock - setReg.clock <= longestHazard &&
+         records[setReg.record].hardwareRegister == now.hardwareRegister &&
          tooEarly(setReg, 2, "s_setreg before an access to the same register",
                   sgprCount, true); // GetRegWaitStates
 }
@@ -259,6 +285,9 @@ void HazardState::remember(uint32_t record, const CheckRecord &now) {
       }
     }
   }
+  if (now.is(checkDgemm)) {
+    doubleProduct = {clock, record};
+  }
   if (now.is(checkWideStoreHazard)) {
     for (const RegisterRange &use : now.operands()) {
       for (unsigned i = 0; !use.isScalar && use.count > 2 && i < use.count;
@@ -275,12 +304,19 @@ void HazardState::remember(uint32_t record, const CheckRecord &now) {
 bool HazardState::issue(uint32_t record, HazardFinding &finding) {
   const CheckRecord &now = records[record];
   out = &finding;
-  bool found = checkExec(now) || checkModeRegister(now);
+  bool found = checkExec(now) || checkM0(now) || checkModeRegister(now) ||
+               checkDoubleUnit(now);
   for (const RegisterRange &use : now.operands()) {
     found = found || (use.isScalar ? checkScalarUse(now, use)
                                    : checkVectorUse(now, use));
   }
+  if (now.is(checkTiedDst)) {
+    RegisterRange tied = now.defs[0];
+    tied.operand = RegisterRange::noOperand;
+    found = found || checkVectorUse(now, tied);
+  }
   bool writesVector = now.kind == CheckKind::Valu ||
+                      now.kind == CheckKind::Mfma ||
                       now.kind == CheckKind::Vmem || now.kind == CheckKind::Lds;
   for (const RegisterRange &def : now.definitions()) {
     found =

@@ -41,7 +41,9 @@ private:
   bool checkScalarUse(const CheckRecord &now, const RegisterRange &use);
   bool checkVectorDef(const CheckRecord &now, const RegisterRange &def);
   bool checkExec(const CheckRecord &now);
+  bool checkM0(const CheckRecord &now);
   bool checkModeRegister(const CheckRecord &now);
+  bool checkDoubleUnit(const CheckRecord &now);
   void remember(uint32_t record, const CheckRecord &now);
 
   /// Whether fewer than `need` wait states lie between the event and now.
@@ -56,6 +58,7 @@ private:
   Event rowWideStores[512];      ///< data of a store of more than 8 bytes
   Event scalarWrites[sgprCount]; ///< by vector or scalar ALU
   Event setReg;
+  Event doubleProduct; ///< any matrix product of doubles
   HazardFinding *out = nullptr;
 };
 

@@ -8,6 +8,7 @@
 
 #include "tenon/Target/TargetInfo.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -266,22 +267,54 @@ static void describeValu(StringRef name, StringRef text, CheckRecord &record) {
   set(stem == "v_readlane_b32" || stem == "v_writelane_b32", checkLaneSelect);
   set(stem.starts_with("v_div_fmas"), checkDivFmas);
   set(stem.starts_with("v_permlane"), checkPermlaneSwap);
+  set(stem == "v_fma_f64" || stem == "v_fmac_f64", checkFma64);
   bool partialSdwa = name.ends_with("_sdwa") && text.contains("dst_sel:") &&
                      !text.contains("dst_sel:DWORD");
-  // The last of the op_sel bits is the destination half.
+  // The last of the op_sel bits is the destination half; conversions that
+  // choose a byte have two bits for it.
   size_t opSel = text.find("op_sel:[");
-  bool selectsHalf = false;
+  bool selectsHalf = false, selectsByte = false;
   if (opSel != StringRef::npos && !name.starts_with("v_pk_")) {
     StringRef bits =
         text.substr(opSel).take_until([](char c) { return c == ']'; });
     selectsHalf = bits.ends_with("1") && bits.count(',') >= 1;
+    bool hasByteSelect = name.starts_with("v_cvt_sr_fp8") ||
+                         name.starts_with("v_cvt_sr_bf8") ||
+                         name.starts_with("v_cvt_scalef32_sr_fp8") ||
+                         name.starts_with("v_cvt_scalef32_sr_bf8") ||
+                         name.starts_with("v_cvt_scalef32_pk_fp4");
+    selectsByte = hasByteSelect && bits.drop_back(2).ends_with("1") &&
+                  bits.count(',') == 3;
   }
-  set(partialSdwa || selectsHalf, checkPartialDst);
+  set(partialSdwa || selectsHalf || selectsByte ||
+          name.starts_with("v_cvt_scalef32_sr_pk_fp4"),
+      checkPartialDst);
+  // Conversions whose destination is an operand too, for what they keep of it.
+  set(stem.starts_with("v_cvt_pk_fp8_f") ||
+          stem.starts_with("v_cvt_pk_bf8_f") ||
+          stem.starts_with("v_cvt_sr_fp8") ||
+          stem.starts_with("v_cvt_sr_bf8") ||
+          stem.starts_with("v_cvt_scalef32_sr_fp8") ||
+          stem.starts_with("v_cvt_scalef32_sr_bf8") ||
+          stem.starts_with("v_cvt_scalef32_sr_pk_fp4") ||
+          stem.starts_with("v_cvt_scalef32_pk_fp4") ||
+          stem.starts_with("v_cvt_scalef32_pk_fp8") ||
+          stem.starts_with("v_cvt_scalef32_pk_bf8") ||
+          stem.starts_with("v_cvt_scalef32_f16_") || record.is(checkWriteLane),
+      checkTiedDst);
   set(partialSdwa || selectsHalf || record.is(checkCvtScale) ||
           record.is(checkWriteLane) || stem.starts_with("v_cvt_pk_fp8") ||
           stem.starts_with("v_cvt_pk_bf8") ||
           stem.starts_with("v_cvt_sr_fp8") || stem.starts_with("v_cvt_sr_bf8"),
       checkReadsDst);
+}
+
+/// A number for the hardware register of s_setreg and s_getreg.
+static uint32_t hardwareRegisterOf(StringRef text) {
+  StringRef name = text.substr(text.find("hwreg(")).take_until([](char c) {
+    return c == ',' || c == ')';
+  });
+  return uint32_t(hash_value(name));
 }
 
 CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
@@ -309,7 +342,11 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
   case CheckKind::Salu:
     record.flags |= name.starts_with("s_setreg")   ? checkSetReg
                     : name.starts_with("s_getreg") ? checkGetReg
+                    : name.starts_with("s_movrel") ? checkNeedsM0
                                                    : 0;
+    if (record.is(checkSetReg | checkGetReg)) {
+      record.hardwareRegister = hardwareRegisterOf(instruction);
+    }
     break;
   case CheckKind::Smem:
     record.flags |=
@@ -350,7 +387,8 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
         (name.starts_with("ds_read2") || name.starts_with("ds_write2")
              ? checkTwoAddress
              : 0) |
-        (name.contains("_tr_") ? checkTransposed : 0);
+        (name.contains("_tr_") ? checkTransposed : 0) |
+        (name.contains("_addtid_") ? checkNeedsM0 : 0);
     if (!write && !name.starts_with("ds_read") && record.bytes) {
       record.flags |= checkAtomic | checkStore;
     }
@@ -361,7 +399,9 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
     break;
   }
   default:
-    record.flags |= name == "s_barrier" ? checkBarrier : 0;
+    record.flags |= name == "s_barrier"             ? checkBarrier
+                    : name.starts_with("s_sendmsg") ? checkNeedsM0
+                                                    : 0;
     break;
   }
 
@@ -428,16 +468,28 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
   return record;
 }
 
-CheckProgram::CheckProgram(const Program &program)
-    : target(program.processor()) {
-  StringMap<uint16_t> mnemonics;
-  for (size_t i = 0; i < program.recordCount(); ++i) {
+static std::vector<std::string> textsOf(const Program &program) {
+  std::vector<std::string> texts(program.recordCount());
+  for (size_t i = 0; i < texts.size(); ++i) {
     const Instr &instr = program.records()[i];
-    if (!instr.bytes) { // the mark behind the last instruction
+    if (instr.bytes) { // not the mark behind the last instruction
+      texts[i] = program.text(instr);
+    }
+  }
+  return texts;
+}
+
+CheckProgram::CheckProgram(const Program &program)
+    : CheckProgram(textsOf(program), program.processor()) {}
+
+CheckProgram::CheckProgram(ArrayRef<std::string> texts, Processor processor)
+    : target(processor) {
+  StringMap<uint16_t> mnemonics;
+  for (const std::string &text : texts) {
+    if (text.empty()) {
       list.emplace_back();
       continue;
     }
-    std::string text = program.text(instr);
     CheckRecord record = checkRecordOf(text, target);
     StringRef mnemonic = StringRef(text).split(' ').first;
     record.mnemonic =

@@ -15,6 +15,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <string>
 #include <vector>
 
 namespace tenon::sim {
@@ -77,6 +78,9 @@ enum CheckFlags : uint32_t {
   checkFlat = 1 << 26,       ///< may go to LDS or scratch
   checkSparse = 1 << 27,     ///< SMFMAC
   checkBroadcasts = 1 << 28, ///< product whose cbsz and blgp move lanes
+  checkFma64 = 1 << 29,      ///< v_fma_f64, v_fmac_f64
+  checkTiedDst = 1 << 30,    ///< the destination is an operand as well
+  checkNeedsM0 = 1u << 31,   ///< must not follow a write of M0 directly
 };
 
 /// How undefined data go through an instruction.
@@ -156,7 +160,8 @@ struct CheckRecord {
   /// Bits of the data register that a load or store moves; bits of the first
   /// source that a vector instruction looks at.
   uint32_t part = ~0u;
-  uint16_t mnemonic = 0; ///< equal for equal mnemonics
+  uint16_t mnemonic = 0;         ///< equal for equal mnemonics
+  uint32_t hardwareRegister = 0; ///< of s_setreg and s_getreg, equal or not
   uint32_t flags = 0;
   RegisterRange defs[3];
   RegisterRange uses[6];
@@ -171,6 +176,8 @@ struct CheckRecord {
 class CheckProgram {
 public:
   explicit CheckProgram(const Program &program);
+  /// Of assembly text, one instruction each; an empty text is no instruction.
+  CheckProgram(llvm::ArrayRef<std::string> texts, Processor processor);
 
   const CheckRecord *records() const { return list.data(); }
   Processor processor() const { return target; }
