@@ -89,6 +89,7 @@ enum class TaintRule : uint8_t {
   SelectByMask, ///< v_cndmask
   CarryIn,      ///< the last source is a mask of lanes
   Packed32,     ///< each half takes the registers that op_sel names
+  WideSum,      ///< two registers; the low one needs only low ones
   PackedMove,   ///< the same, one half from each source
   Bitwise,      ///< bit i depends on bits i only
   BitwiseAnd,
@@ -123,6 +124,8 @@ enum class TaintRule : uint8_t {
   SwapHalves, ///< v_permlane32_swap
   ScalarAnd,
   ScalarOr,
+  ScalarAndNot,
+  ScalarOrNot,
   ScalarBitwise,
   ScalarSelect,
   ScalarMove, ///< all sources; SCC stays

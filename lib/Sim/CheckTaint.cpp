@@ -149,7 +149,7 @@ TaintFault TaintState::stepSalu(const Wave &wave, const CheckRecord &record,
   bool setsScc = record.taintRule != TaintRule::ScalarMove &&
                  record.taintRule != TaintRule::ScalarSelect &&
                  !record.is(checkSetReg);
-  auto zeros = [&](const Operand &operand, bool ones) -> uint64_t {
+  auto decided = [&](const Operand &operand, bool ones) -> uint64_t {
     // Bits that are defined and decide the result by themselves.
     if (operand.kind == OperandKind::Sgpr && operand.reg + 1 >= sgprCount) {
       return 0;
@@ -161,9 +161,15 @@ TaintFault TaintState::stepSalu(const Wave &wave, const CheckRecord &record,
   };
   switch (record.taintRule) {
   case TaintRule::ScalarAnd:
-  case TaintRule::ScalarOr: {
-    bool isOr = record.taintRule == TaintRule::ScalarOr;
-    taint &= ~(zeros(instr.src[0], isOr) | zeros(instr.src[1], isOr));
+  case TaintRule::ScalarOr:
+  case TaintRule::ScalarAndNot:
+  case TaintRule::ScalarOrNot: {
+    bool isOr = record.taintRule == TaintRule::ScalarOr ||
+                record.taintRule == TaintRule::ScalarOrNot;
+    bool isNot = record.taintRule == TaintRule::ScalarAndNot ||
+                 record.taintRule == TaintRule::ScalarOrNot;
+    taint &=
+        ~(decided(instr.src[0], isOr) | decided(instr.src[1], isOr != isNot));
     any = taint != 0;
     break;
   }

@@ -497,6 +497,13 @@ TaintFault TaintState::stepValu(const Wave &wave, const CheckRecord &record,
     }
     break;
   }
+  case TaintRule::WideSum:
+    for (unsigned i = 0; i < waveSize; ++i) {
+      result.lane[i] =
+          allOrNone(in.undefined[0].lane[i] | in.undefined[1].lane[i] |
+                    in.undefined[2].lane[i]);
+    }
+    break;
   case TaintRule::SelectByMask: {
     // Only the source that is chosen counts.
     const Operand &mask = instr.src[2];

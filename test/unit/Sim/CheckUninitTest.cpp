@@ -27,6 +27,11 @@ TEST(SimCheck, UndefinedRegistersThatReachAStore) {
         "  v_readlane_b32 s40, v30, 3\n  v_mov_b32 v40, s40\n",
         "  v_mov_b32 v41, v10\n  v_permlane32_swap_b32 v40, v41\n",
         "  ds_read_b32 v40, v1\n  s_waitcnt lgkmcnt(0)\n",
+        "  v_mov_b32 v20, v10\n"
+        "  v_mad_u64_u32 v[22:23], vcc, v10, v10, v[20:21]\n"
+        "  v_mov_b32 v40, v23\n",
+        "  v_writelane_b32 v9, s40, 0\n  v_readlane_b32 s20, v9, 0\n"
+        "  v_mov_b32 v40, s20\n",
         "  v_mov_b32 v9, 0\n  ds_bpermute_b32 v40, v9, v30\n"
         "  s_waitcnt lgkmcnt(0)\n"}) {
     std::string text = undefinedIn(body);
@@ -47,6 +52,19 @@ TEST(SimCheck, UndefinedLanesThatAreLeftOut) {
         "  ds_write_b32 v1, v30\n  ds_write_b32 v1, v10\n"
         "  ds_read_b32 v40, v1\n  s_waitcnt lgkmcnt(0)\n",
         "  v_mov_b32 v40, 0\n  v_writelane_b32 v40, s4, 3\n",
+        // Bits that a mask takes out, also behind a spill.
+        "  s_andn2_b64 s[20:21], s[40:41], exec\n"
+        "  v_cndmask_b32 v40, v10, v30, s[20:21]\n",
+        "  s_orn2_b64 s[20:21], s[40:41], 0\n"
+        "  v_cndmask_b32 v40, v30, v10, s[20:21]\n",
+        "  s_or_b32 s20, s40, 0xff\n  v_writelane_b32 v9, s20, 0\n"
+        "  v_readlane_b32 s21, v9, 0\n  s_and_b32 s21, s21, 0xff\n"
+        "  v_mov_b32 v40, s21\n",
+        // The low half of a sum does not depend on the high halves.
+        "  v_mov_b32 v20, v10\n"
+        "  v_mad_u64_u32 v[22:23], vcc, v10, v10, v[20:21]\n"
+        "  v_lshl_add_u64 v[22:23], v[22:23], 2, v[20:21]\n"
+        "  v_mov_b32 v40, v22\n",
         // op_sel takes the defined half of a pair twice.
         "  v_mov_b32 v20, v10\n"
         "  v_pk_mul_f32 v[40:41], v[20:21], v[20:21] op_sel_hi:[0,0]\n",

@@ -1,9 +1,7 @@
 //===- ProgramsTest.cpp - whole programs compiled by clang ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Assembler.h"
-
-#include "llvm/Support/MemoryBuffer.h"
+#include "Programs.h"
 
 #include <cmath>
 #include <numeric>
@@ -15,17 +13,11 @@ using namespace tenon::sim::test;
 
 namespace {
 
-/// Runs the kernels of Workloads.c at one optimisation level.
+/// Runs the kernels of Workloads.c as compiled for one variant.
 class Programs : public ::testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
-    std::string path =
-        std::string(TENON_SIM_PROGRAMS) + "/Workloads." + GetParam() + ".co";
-    auto buffer = MemoryBuffer::getFile(path);
-    ASSERT_TRUE(bool(buffer)) << path;
-    StringRef bytes = (*buffer)->getBuffer();
-    object =
-        loadObject(ArrayRef<uint8_t>(bytes.bytes_begin(), bytes.bytes_end()));
+    object = loadProgram(std::string("Workloads.") + GetParam());
     ASSERT_NE(object, nullptr);
   }
 
@@ -258,7 +250,11 @@ TEST_P(Programs, ConstantTables) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Clang, Programs, ::testing::Values("O0", "O3"),
-                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Clang, Programs, ::testing::ValuesIn(programVariants),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
 
 } // namespace
