@@ -244,8 +244,7 @@ bool HazardState::checkDoubleUnit(const CheckRecord &now) {
 /// M0 where it is read without being named.
 bool HazardState::checkM0(const CheckRecord &now) {
   const Event &event = scalarWrites[sgprM0];
-  return now.is(checkNeedsM0 | checkToLds) &&
-         clock - event.clock <= longestHazard &&
+  return now.is(checkNeedsM0) && clock - event.clock <= longestHazard &&
          records[event.record].kind == CheckKind::Salu &&
          tooEarly(event, 1, "M0 written just before its use", sgprM0,
                   true); // ReadM0WaitStates

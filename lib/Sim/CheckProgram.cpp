@@ -365,7 +365,10 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
         (atomic ? checkAtomic | checkStore : 0) |
         (load || (atomic && instruction.contains(" sc0")) ? checkLoad : 0) |
         (name.contains("_store_") ? checkStore : 0) |
-        (toLds ? checkToLds | checkUsesM0 : 0);
+        (toLds ? checkToLds | checkUsesM0 : 0) |
+        // The manual lists loads of the FLAT encodings alone. LLVM waits before
+        // those of MUBUF as well; hand-written code never does.
+        (toLds && !name.starts_with("buffer_") ? checkNeedsM0 : 0);
     record.flags |= name.starts_with("scratch_") ? checkScratch : 0;
     record.flags |= name.starts_with("flat_") ? checkFlat : 0;
     if (load && name.contains("d16")) {

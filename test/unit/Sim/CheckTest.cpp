@@ -157,6 +157,8 @@ TEST(SimCheck, Hazards) {
       {"global_store_dwordx4 v1, v[12:15], s[6:7]", 2, "v_mov_b32 v13, 0"},
       {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 0", 2,
        "s_getreg_b32 s20, hwreg(HW_REG_MODE)"},
+      {"s_mov_b32 m0, 0", 1, "global_load_lds_dword v1, s[4:5]"},
+      {"s_mov_b32 m0, 0", 1, "ds_write_addtid_b32 v10"},
   };
   for (const HazardCase &hazard : cases) {
     auto withStates = [&](unsigned states) {
@@ -173,6 +175,14 @@ TEST(SimCheck, Hazards) {
     EXPECT_EQ(withStates(hazard.waitStates), "")
         << hazard.producer << " | " << hazard.consumer;
   }
+}
+
+// Buffer loads into LDS read M0 after the write without a wait state.
+TEST(SimCheck, BufferLoadsIntoLdsHaveNoM0Hazard) {
+  EXPECT_EQ(hazardsOf("  s_mov_b64 s[20:21], s[4:5]\n  s_mov_b32 s22, 256\n"
+                      "  s_mov_b32 s23, 0x27000\n  s_mov_b32 m0, 0\n"
+                      "  buffer_load_dword v1, s[20:23], 0 offen lds\n"),
+            "");
 }
 
 // Products that hand the whole accumulator on need no wait states.
