@@ -12,6 +12,8 @@
 #include "Lanes.h"
 #include "Perturb.h"
 
+#include <cmath>
+
 namespace tenon::sim {
 
 // What a lane computes must be inlined, or the loop over lanes stays scalar.
@@ -173,9 +175,16 @@ static Half cosHalf(Half a) { return Half(cosFloat(float(a))); }
 
 #pragma clang attribute pop
 
+// What rounding alone separates from the results of the reciprocals and roots.
+static double rcpExact(double a) { return 1.0 / a; }
+static double sqrtExact(double a) { return __builtin_sqrt(a); }
+static double rsqExact(double a) { return 1.0 / __builtin_sqrt(a); }
+
 /// Moves the results of active lanes by one unit in the last place or none.
 /// Zeros, infinities and NaNs stay, and no result leaves the normal numbers.
-template <typename T>
+/// With `exact` a moved result is the value on the other side of the exact one:
+/// code such as integer division relies on an error below one unit.
+template <typename T, auto exact>
 static void perturbResults(Wave &wave, const Instr &instr, const Row *input) {
   constexpr bool isHalf = std::is_same_v<T, Half>;
   using Bits = std::conditional_t<
@@ -196,7 +205,15 @@ static void perturbResults(Wave &wave, const Instr &instr, const Row *input) {
       Bits exponent = value & exponentMask;
       return exponent != 0 && exponent != exponentMask;
     };
-    Bits moved = Bits(Bits(bits) + Bits(perturbation(wave, instr, lane, in)));
+    int step = perturbation(wave, instr, lane, in);
+    if constexpr (!std::is_null_pointer_v<decltype(exact)>) {
+      static_assert(std::is_same_v<T, float>);
+      double truth = exact(std::bit_cast<float>(input[0].lane[lane]));
+      double rounded = std::bit_cast<float>(uint32_t(bits));
+      double excess = std::fabs(rounded) - std::fabs(truth);
+      step = step == 0 || excess == 0 ? 0 : (excess > 0 ? -1 : 1);
+    }
+    Bits moved = Bits(Bits(bits) + Bits(step));
     if (!isNormal(Bits(bits)) || !isNormal(moved)) {
       continue;
     }
@@ -211,7 +228,7 @@ static void perturbResults(Wave &wave, const Instr &instr, const Row *input) {
   }
 }
 
-template <auto function>
+template <auto function, auto exact>
 static void execInexact(Wave &wave, const Instr &instr) {
   using T = typename LambdaTraits<decltype(function)>::Result;
   if (!wave.perturb || instr.clamp || instr.omod) [[likely]] {
@@ -224,14 +241,14 @@ static void execInexact(Wave &wave, const Instr &instr) {
     std::memcpy(input[1].lane, source.hi, sizeof(Row));
   }
   execValu<function, opNone>(wave, instr);
-  perturbResults<T>(wave, instr, input);
+  perturbResults<T, exact>(wave, instr, input);
 }
 
 /// Table entry of an operation whose last bit the hardware does not publish.
-template <auto function>
+template <auto function, auto exact = nullptr>
 static constexpr OpcodeInfo inexact(llvm::StringLiteral name) {
   OpcodeInfo info = valu<function>(name);
-  info.handler = execInexact<function>;
+  info.handler = execInexact<function, exact>;
   return info;
 }
 
@@ -241,10 +258,10 @@ llvm::ArrayRef<OpcodeInfo> transcendentalTable() {
       inexact<[](float a) { return exp2Float(a); }>("v_exp_legacy_f32"),
       inexact<[](float a) { return log2Float(a); }>("v_log_f32"),
       inexact<[](float a) { return log2Float(a); }>("v_log_legacy_f32"),
-      inexact<[](float a) { return rcpFloat(a); }>("v_rcp_f32"),
-      inexact<[](float a) { return rcpFloat(a); }>("v_rcp_iflag_f32"),
-      inexact<[](float a) { return rsqFloat(a); }>("v_rsq_f32"),
-      inexact<[](float a) { return sqrtFloat(a); }>("v_sqrt_f32"),
+      inexact<[](float a) { return rcpFloat(a); }, rcpExact>("v_rcp_f32"),
+      inexact<[](float a) { return rcpFloat(a); }, rcpExact>("v_rcp_iflag_f32"),
+      inexact<[](float a) { return rsqFloat(a); }, rsqExact>("v_rsq_f32"),
+      inexact<[](float a) { return sqrtFloat(a); }, sqrtExact>("v_sqrt_f32"),
       inexact<[](float a) { return sinFloat(a); }>("v_sin_f32"),
       inexact<[](float a) { return cosFloat(a); }>("v_cos_f32"),
       inexact<[](double a) { return withNan(1.0 / a, a); }>("v_rcp_f64"),

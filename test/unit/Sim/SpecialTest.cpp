@@ -350,4 +350,34 @@ TEST(SimSpecial, Perturbation) {
   EXPECT_NE(moved, runLanes(program));
 }
 
+/// Perturbed reciprocals and roots stay within one unit in the last place of
+/// the exact value, as integer division and the correctly rounded root of LLVM
+/// need.
+TEST(SimSpecial, PerturbedReciprocalsAndRoots) {
+  LaneProgram program;
+  program.inputs = {lanes([](unsigned i) { return bitsOf(float(i + 1)); })};
+  program.instructions = "  v_rcp_iflag_f32 v40, -v10\n  v_sqrt_f32 v41, v10\n"
+                         "  v_rsq_f32 v42, v10\n";
+  program.outputs = 3;
+  auto plain = runLanes(program);
+  for (unsigned which = 0; which < 3; ++which) {
+    unsigned different = 0;
+    for (unsigned seed = 1; seed < 9; ++seed) {
+      program.perturb = seed;
+      auto moved = runLanes(program);
+      for (unsigned i = 0; i < 64; ++i) {
+        double x = i + 1;
+        double exact = which == 0   ? -1 / x
+                       : which == 1 ? std::sqrt(x)
+                                    : 1 / std::sqrt(x);
+        double unit = std::ldexp(1.0, std::ilogb(exact) - 23);
+        double error = std::abs(floatOf(moved[which][i]) - exact) / unit;
+        EXPECT_LT(error, 1) << which << " of " << x;
+        different += moved[which][i] != plain[which][i];
+      }
+    }
+    EXPECT_GT(different, 100u);
+  }
+}
+
 } // namespace
