@@ -46,8 +46,14 @@ def make_parser():
     add(
         "--rows",
         metavar="CSV",
-        help="with --all or --problem: only objects that this table of measured times "
-        "names",
+        help="a table of measured times: of each object that it names the smallest row; "
+        "with --all or --problem only the objects are taken from it",
+    )
+    add(
+        "--largest",
+        type=float,
+        default=10,
+        help="rows of --rows have at most so many 10^9 products (default: 10)",
     )
     add("--family", action="append", choices=launch.FAMILIES, help="may be repeated")
     add("--filter", default="", help="only objects with this text in the name")
@@ -60,12 +66,16 @@ def make_parser():
     add("--findings", action="store_true", help="print every finding of the checks")
     add("--seed", type=int, default=1, help="of the operands")
     add("--timeout", type=float, default=600, help="seconds per case (default: 600)")
-    add("--threads", type=int, default=0, help="as of tenon sim")
-    add("--wg-order", type=int, help="as of tenon sim")
     add(
         "--dry-run",
         action="store_true",
         help="print the tenon sim command of each case, with buffers of zeros",
+    )
+    add(
+        "options",
+        nargs="*",
+        metavar="-- OPTION",
+        help="more options of tenon sim, such as -- --wg-order 3 --perturb 5",
     )
     return parser
 
@@ -74,8 +84,14 @@ def choose_cases(arguments):
     """The cases that the command line asks for."""
     families = arguments.family or launch.FAMILIES
     if not (arguments.all or arguments.problem):
-        chosen = [case for case in cases.spread() if case.target.family in families]
-        return [case for case in chosen if arguments.filter in case.target.name]
+        chosen = cases.spread()
+        if arguments.rows:
+            chosen = cases.smallest(launch.read_rows(arguments.rows), arguments.largest)
+        return [
+            case
+            for case in chosen
+            if case.target.family in families and arguments.filter in case.target.name
+        ]
     targets = [
         target
         for family in families
@@ -108,7 +124,7 @@ def print_commands(chosen, arguments):
         command += ["--block", ",".join(map(str, described.block))]
         for text in described.sim_arguments():
             command += ["--arg", text]
-        print(shlex.join(command))
+        print(shlex.join(command + arguments.options))
 
 
 def print_header():
@@ -133,9 +149,6 @@ def run_case(case, arguments):
         end=" ",
         flush=True,
     )
-    options = ["--threads", str(arguments.threads)]
-    if arguments.wg_order is not None:
-        options += ["--wg-order", str(arguments.wg_order)]
     try:
         described = launch.describe(target, problem)
         data = operands.generate(target, problem, arguments.seed)
@@ -146,7 +159,7 @@ def run_case(case, arguments):
             data.buffers,
             arguments.checks,
             arguments.timeout,
-            options,
+            arguments.options,
         )
     except (simulate.SimulationError, launch.LaunchError) as error:
         print(f"FAILED: {error}")

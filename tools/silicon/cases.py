@@ -74,6 +74,21 @@ def spread():
     ]
 
 
+def smallest(rows, largest):
+    """Of each object the row (launch.MeasuredRow) with the fewest products, rows of a
+    tile counted in full, if there are at most `largest` times 10^9."""
+    found = {}
+    for row in rows:
+        m = launch.round_up(row.problem.m, row.target.tile_m)
+        products = m * row.problem.n * row.problem.k
+        if products <= largest * 1e9:
+            found.setdefault(row.target, []).append((products, row.problem))
+    return [
+        Case(target, min(choices, key=lambda choice: choice[0])[1])
+        for target, choices in found.items()
+    ]
+
+
 def of_object(target):
     """Small problems for one object: rows that fill no tile, and one row."""
     n = 2 * target.tile_n
