@@ -783,30 +783,12 @@ static inline u64 bigProduct(u32 i, const u64 *in) {
 /// All of them, for the kernels and for the test.
 // clang-format off
 #define PER_ITEM_PROGRAMS(X) \
-  X(crc32) \
-  X(sha256) \
-  X(divisions) \
-  X(shifts) \
-  X(wideProducts) \
-  X(bitTricks) \
-  X(interpreter) \
-  X(heapSort) \
-  X(recursiveSort) \
-  X(recursions) \
-  X(functionPointers) \
-  X(structures) \
-  X(strings) \
-  X(utf8) \
-  X(doubles) \
-  X(floats) \
-  X(halves) \
-  X(packedVectors) \
-  X(queens) \
-  X(editDistance) \
-  X(modularPower) \
-  X(linkedList) \
-  X(jumps) \
-  X(generator) \
+  X(crc32) X(sha256) X(divisions) X(shifts) \
+  X(wideProducts) X(bitTricks) X(interpreter) X(heapSort) \
+  X(recursiveSort) X(recursions) X(functionPointers) X(structures) \
+  X(strings) X(utf8) X(doubles) X(floats) \
+  X(halves) X(packedVectors) X(queens) X(editDistance) \
+  X(modularPower) X(linkedList) X(jumps) X(generator) \
   X(bigProduct)
 // clang-format on
 
