@@ -13,58 +13,9 @@ using namespace tenon::sim::test;
 
 namespace {
 
-/// Runs the kernels of Workloads.c as compiled for one variant.
-class Programs : public ::testing::TestWithParam<const char *> {
+class Programs : public ProgramTest {
 protected:
-  void SetUp() override {
-    object = loadProgram(std::string("Workloads.") + GetParam());
-    ASSERT_NE(object, nullptr);
-  }
-
-  template <typename T> uint64_t upload(const std::vector<T> &values) {
-    uint64_t bytes = values.size() * sizeof(T);
-    uint64_t address = cantFail(device.memory().allocate(bytes, {"data", {}}));
-    cantFail(device.memory().write(
-        address,
-        ArrayRef(reinterpret_cast<const uint8_t *>(values.data()), bytes)));
-    return address;
-  }
-
-  template <typename T> std::vector<T> download(uint64_t address, size_t n) {
-    std::vector<T> values(n);
-    cantFail(device.memory().read(
-        address, MutableArrayRef(reinterpret_cast<uint8_t *>(values.data()),
-                                 n * sizeof(T))));
-    return values;
-  }
-
-  template <typename... Args>
-  LaunchResult launch(StringRef name, std::array<uint32_t, 3> grid,
-                      std::array<uint32_t, 3> block, Args... args) {
-    const Kernel *kernel = object->findKernel(name);
-    LaunchConfig config;
-    if (!kernel) {
-      ADD_FAILURE() << "no kernel " << name.str();
-      return {};
-    }
-    config.grid = grid;
-    config.block = block;
-    unsigned index = 0;
-    (config.setArg(kernel->info().args[index++].offset, args), ...);
-    Expected<LaunchResult> result = device.launch(*kernel, config);
-    if (!result) {
-      ADD_FAILURE() << toString(result.takeError());
-      return {};
-    }
-    for (const Finding &finding : result->findings) {
-      ADD_FAILURE() << formatFinding(finding);
-    }
-    return *result;
-  }
-
-  std::shared_ptr<const CodeObject> object;
-  Device device;
-  std::mt19937 random{7};
+  Programs() : ProgramTest("Workloads") {}
 };
 
 TEST_P(Programs, SaxpyWithARaggedEnd) {
@@ -251,10 +202,6 @@ TEST_P(Programs, ConstantTables) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Clang, Programs, ::testing::ValuesIn(programVariants),
-                         [](const auto &info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '.', '_');
-                           return name;
-                         });
+                         variantName);
 
 } // namespace
