@@ -37,11 +37,11 @@ uint64_t GlobalOrder::releaseCount(uint64_t workgroup) {
 void GlobalOrder::synchronise(uint64_t workgroup) {
   std::lock_guard<std::mutex> guard(orderLock);
   anyAtomics = true;
-  orders[workgroup].releases.push_back(++time);
+  orders[workgroup].releases.push_back(quantum);
 }
 
-/// Whether an atomic of the entry's workgroup behind its access lies before the
-/// last one of `workgroup`.
+/// Whether an atomic of the entry's workgroup behind its access may lie before
+/// the last one of `workgroup`.
 bool GlobalOrder::isOrdered(uint64_t entry, uint64_t workgroup) {
   if (!anyAtomics.load(std::memory_order_relaxed)) {
     return false;
@@ -54,7 +54,8 @@ bool GlobalOrder::isOrdered(uint64_t entry, uint64_t workgroup) {
   }
   const std::vector<uint64_t> &releases = earlier->second.releases;
   uint64_t next = entry >> releaseShift;
-  return next < releases.size() && releases[next] < now->second.releases.back();
+  return next < releases.size() &&
+         releases[next] <= now->second.releases.back();
 }
 
 void GlobalOrder::touch(const Access &access, uint64_t address, unsigned bytes,

@@ -40,8 +40,12 @@ public:
   void touch(const Access &access, uint64_t address, unsigned bytes,
              llvm::SmallVectorImpl<Access> &conflicts);
 
-  /// The workgroup executes an atomic.
+  /// The workgroup issues an atomic, which takes place at the end of the
+  /// quantum; those of one quantum are taken to follow one another either way.
   void synchronise(uint64_t workgroup);
+
+  /// All workgroups have come to the end of a quantum.
+  void endQuantum() { ++quantum; }
 
 private:
   // An entry packs workgroup + 1, record, wave, bytes and releases.
@@ -61,7 +65,7 @@ private:
   static constexpr uint64_t mostPages = 1 << 15;
 
   struct Order {
-    std::vector<uint64_t> releases; ///< times of its atomics, ascending
+    std::vector<uint64_t> releases; ///< quanta of its atomics, ascending
   };
 
   Page *pageOf(uint64_t address);
@@ -77,7 +81,7 @@ private:
   std::atomic<uint64_t> pages = 0;
   std::atomic<bool> anyAtomics = false;
   std::mutex orderLock;
-  uint64_t time = 0;
+  uint64_t quantum = 0;
   std::unordered_map<uint64_t, Order> orders; ///< by workgroup
 };
 

@@ -72,6 +72,9 @@ bool Dispatch::endQuantum() {
     workgroup->view.publish();
     budget -= workgroup->charged;
   }
+  if (setup.checks) {
+    setup.checks->globalOrder.endQuantum();
+  }
   auto failed = find_if(
       resident, [](const auto &workgroup) { return workgroup->failure; });
   auto unfinished = find_if(

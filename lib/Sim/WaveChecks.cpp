@@ -348,12 +348,11 @@ void WaveChecks::followOrder(Wave &wave, const LaneAddresses &lanes,
     conflicts.clear();
     order.touch(access, lanes.address[lane], bytes, conflicts);
     for (const GlobalOrder::Access &earlier : conflicts) {
-      FindingSite here = {access.workgroup, access.wave, int32_t(lane),
-                          current};
+      // Which lanes meet depends on which workgroup runs first.
+      FindingSite here = {access.workgroup, access.wave, -1, current};
       FindingSite there = {earlier.workgroup, earlier.wave, -1, earlier.record};
       // The finding is about the later workgroup, whichever ran first.
       bool isLater = access.workgroup > earlier.workgroup;
-      here.lane = isLater ? here.lane : -1;
       bool siteWrites = isLater ? isWrite : earlier.isWrite;
       bool otherWrites = isLater ? earlier.isWrite : isWrite;
       group->log.add(
