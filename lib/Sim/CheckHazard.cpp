@@ -211,8 +211,8 @@ bool HazardState::checkVectorDef(const CheckRecord &now,
     }
     const Event &stored = rowWideStores[row];
     if (clock - stored.clock <= longestHazard &&
-        tooEarly(stored, 2, "overwriting the data of a wide store", row,
-                 false)) {
+        tooEarly(stored, records[stored.record].storeStates,
+                 "overwriting the data of a wide store", row, false)) {
       return true; // checkVALUHazardsHelper
     }
   }
@@ -287,9 +287,12 @@ void HazardState::remember(uint32_t record, const CheckRecord &now) {
   if (now.is(checkDgemm)) {
     doubleProduct = {clock, record};
   }
-  if (now.is(checkWideStoreHazard)) {
+  if (now.storeStates) {
+    // With a scalar offset the first dword has left before the next
+    // instruction.
+    unsigned first = now.storeStates == 1 ? 1 : 0;
     for (const RegisterRange &use : now.operands()) {
-      for (unsigned i = 0; !use.isScalar && use.count > 2 && i < use.count;
+      for (unsigned i = first; !use.isScalar && use.count > 2 && i < use.count;
            ++i) {
         rowWideStores[use.first + i] = {clock, record};
       }

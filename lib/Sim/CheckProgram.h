@@ -71,8 +71,7 @@ enum CheckFlags : uint32_t {
   checkReadsDst = 1 << 19, ///< keeps lanes or bits of the old destination
   checkBarrier = 1 << 20,
   checkLaneSelect = 1 << 21, ///< the last operand selects a lane
-  checkWideStoreHazard = 1 << 22,
-  checkUsesM0 = 1 << 23, ///< without naming it
+  checkUsesM0 = 1 << 23,     ///< without naming it
   checkScratch = 1 << 24,
   checkSdwa = 1 << 25,
   checkFlat = 1 << 26,       ///< may go to LDS or scratch
@@ -147,6 +146,8 @@ struct CheckRecord {
   uint8_t passes = 0; ///< of a matrix product
   uint8_t waitStates = 1;
   uint8_t bytes = 0; ///< per lane of an access to LDS or memory
+  /// Of a store: wait states before its data may be overwritten.
+  uint8_t storeStates = 0;
   TaintRule taintRule = TaintRule::All;
   /// Position of the first source among the operands of the text.
   uint8_t firstSource = 1;

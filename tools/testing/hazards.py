@@ -321,6 +321,7 @@ M0_CONSUMERS = [
     f"$vgpr60 = DS_READ_B32 $vgpr1, 0, 0, implicit $m0, {EXEC}",
 ]
 D4, D3 = vgprs(PRODUCED, 4), vgprs(PRODUCED, 3)
+# Without scalar offsets, whose hazard LLVM 22 does not know.
 STORE_PRODUCERS = [
     f"GLOBAL_STORE_DWORDX4_SADDR $vgpr1, {D4}, {SADDR}, 0, 0, {EXEC}",
     f"GLOBAL_STORE_DWORDX3_SADDR $vgpr1, {D3}, {SADDR}, 0, 0, {EXEC}",
@@ -328,8 +329,6 @@ STORE_PRODUCERS = [
     f"GLOBAL_STORE_DWORDX4 $vgpr4_vgpr5, {D4}, 0, 0, {EXEC}",
     f"BUFFER_STORE_DWORDX4_OFFEN_exact {D4}, $vgpr1, "
     f"$sgpr8_sgpr9_sgpr10_sgpr11, 0, 0, 0, 0, {EXEC}",
-    f"BUFFER_STORE_DWORDX4_OFFEN_exact {D4}, $vgpr1, "
-    f"$sgpr8_sgpr9_sgpr10_sgpr11, $sgpr22, 0, 0, 0, {EXEC}",
     f"BUFFER_STORE_DWORDX3_OFFEN_exact {D3}, $vgpr1, "
     f"$sgpr8_sgpr9_sgpr10_sgpr11, 0, 0, 0, 0, {EXEC}",
 ]

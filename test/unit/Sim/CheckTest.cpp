@@ -155,6 +155,12 @@ TEST(SimCheck, Hazards) {
       {"v_cmpx_le_u32 exec, v10, v10", 5,
        "v_add_f32_dpp v40, v10, v11 row_ror:8 row_mask:0xf bank_mask:0xf"},
       {"global_store_dwordx4 v1, v[12:15], s[6:7]", 2, "v_mov_b32 v13, 0"},
+      {"s_mov_b64 s[22:23], 0\n  "
+       "buffer_store_dwordx4 v[12:15], v1, s[20:23], 0 offen",
+       2, "v_mov_b32 v13, 0"},
+      {"s_mov_b64 s[22:23], 0\n  "
+       "buffer_store_dwordx4 v[12:15], v1, s[20:23], s22 offen",
+       1, "v_mov_b32 v13, 0"},
       {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 0", 2,
        "s_getreg_b32 s20, hwreg(HW_REG_MODE)"},
       {"s_mov_b32 m0, 0", 1, "global_load_lds_dword v1, s[4:5]"},
@@ -175,6 +181,16 @@ TEST(SimCheck, Hazards) {
     EXPECT_EQ(withStates(hazard.waitStates), "")
         << hazard.producer << " | " << hazard.consumer;
   }
+}
+
+// Stores with a scalar offset have read their first dword by the next
+// instruction.
+TEST(SimCheck, StoresWithScalarOffsetFreeTheirFirstDword) {
+  EXPECT_EQ(
+      hazardsOf("  s_mov_b64 s[22:23], 0\n"
+                "  buffer_store_dwordx4 v[12:15], v1, s[20:23], s22 offen\n"
+                "  v_mov_b32 v12, 0\n"),
+      "");
 }
 
 // Buffer loads into LDS read M0 after the write without a wait state.
