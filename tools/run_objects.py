@@ -182,12 +182,21 @@ def run_case(case, arguments):
     )
     if arguments.findings:
         for finding in findings:
-            print(
-                f"    {finding['check']}: at {finding['pc']:#x} "
-                f"`{finding['instruction']}`: {finding['message']} "
-                f"({finding['count']} times)"
-            )
+            print_finding(finding)
     return agrees
+
+
+def print_finding(finding):
+    """A finding of --stats-json, with the earlier instruction if it names one."""
+    print(
+        f"    {finding['check']}: wave {finding['wave']} at {finding['pc']:#x} "
+        f"`{finding['instruction']}`: {finding['message']} ({finding['count']} times)"
+    )
+    if other := finding["other"]:
+        print(
+            f"      other: wave {other['wave']} at {other['pc']:#x} "
+            f"`{other['instruction']}`"
+        )
 
 
 def summarise(agreed):
