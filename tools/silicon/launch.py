@@ -192,8 +192,8 @@ def _f4gemm(target, problem):
     return Launch(grid, BLOCK, arguments, "D")
 
 
-# One counter per output tile; the kernels leave it at zero again.
-_SEMAPHORES = 1024
+# One counter per output tile, zero before and after a launch.
+SEMAPHORES = 1024
 
 
 def _bf16gemm(target, problem):
@@ -235,11 +235,11 @@ def _bf16gemm(target, problem):
         "add_bias": Scalar("i32", 0),
     }
     if split > 1:
-        if grid[0] * grid[1] > _SEMAPHORES:
+        if grid[0] * grid[1] > SEMAPHORES:
             raise LaunchError(
-                f"{target.name}: {grid[0] * grid[1]} output tiles, at most {_SEMAPHORES}"
+                f"{target.name}: {grid[0] * grid[1]} output tiles, at most {SEMAPHORES}"
             )
-        arguments["ptr_semaphore"] = Buffer(_SEMAPHORES * 4, zeroed=True)
+        arguments["ptr_semaphore"] = Buffer(SEMAPHORES * 4, zeroed=True)
     return Launch(grid, BLOCK, arguments, "D")
 
 

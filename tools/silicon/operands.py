@@ -64,6 +64,8 @@ def _bf16gemm(target, problem, zeroed, random):
     )
     buffers = {"A": a, "B": layouts.shuffle_rows(b) if target.shuffled_b else b}
     buffers["D"] = _output(m, n, problem.out_type, zeroed)
+    if problem.split_k > 1:
+        buffers["ptr_semaphore"] = np.zeros(launch.SEMAPHORES, np.int32)
     return Operands(buffers, formats.decode_bf16(a), formats.decode_bf16(b))
 
 

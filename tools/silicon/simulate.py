@@ -17,10 +17,12 @@ class SimulationError(RuntimeError):
 
 @dataclass(frozen=True)
 class Simulated:
-    """output: what the kernel left in its output buffer. statistics: the object of
-    --stats-json. seconds: of the whole process."""
+    """output: what the kernel left in its output buffer. changed: other buffers that it
+    did not leave as they were. statistics: the object of --stats-json. seconds: of the
+    whole process."""
 
     output: np.ndarray
+    changed: list
     statistics: dict
     seconds: float
 
@@ -29,7 +31,7 @@ def run(tenon, path, launch, buffers, checks="none", timeout=600, options=()):
     """Executes `launch` of the code object at `path` on the arrays `buffers` (by
     argument). `checks` is the value of --checks; findings are in the statistics."""
     with tempfile.TemporaryDirectory(prefix="tenon-objects-") as folder:
-        sources = {}
+        sources, after = {}, {}
         for name, array in buffers.items():
             if array.nbytes != launch.arguments[name].bytes:
                 raise ValueError(
@@ -38,10 +40,9 @@ def run(tenon, path, launch, buffers, checks="none", timeout=600, options=()):
                 )
             file = os.path.join(folder, name + ".npy")
             np.save(file, array)
-            sources[name] = f"npy:{file}"
-        result = os.path.join(folder, "out.npy")
+            after[name] = os.path.join(folder, name + ".after.npy")
+            sources[name] = f"npy:{file}:out={after[name]}"
         stats = os.path.join(folder, "stats.json")
-        sources[launch.output] += f":out={result}"
         command = [tenon, "sim", path, "--checks", checks, "--stats-json", stats]
         command += ["--grid", ",".join(map(str, launch.grid))]
         command += ["--block", ",".join(map(str, launch.block))]
@@ -55,10 +56,16 @@ def run(tenon, path, launch, buffers, checks="none", timeout=600, options=()):
         except subprocess.TimeoutExpired:
             raise SimulationError(f"no end after {timeout} s") from None
         seconds = time.monotonic() - start
+        result = after.pop(launch.output)
         if process.returncode not in (0, 1) or not os.path.exists(result):
             raise SimulationError(process.stderr.strip() or process.stdout.strip())
         with open(stats, encoding="utf-8") as file:
             statistics = json.load(file)
         if not statistics["completed"]:
             raise SimulationError(process.stderr.strip() or process.stdout.strip())
-        return Simulated(np.load(result), statistics, seconds)
+        changed = [
+            name
+            for name, file in after.items()
+            if np.load(file).tobytes() != buffers[name].tobytes()
+        ]
+        return Simulated(np.load(result), changed, statistics, seconds)
