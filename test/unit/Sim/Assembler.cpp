@@ -127,9 +127,9 @@ k:
     .amdhsa_private_segment_fixed_size {3}
     .amdhsa_kernarg_size {4}
     .amdhsa_user_sgpr_kernarg_segment_ptr 1
-    .amdhsa_system_sgpr_workgroup_id_x 1
-    .amdhsa_system_sgpr_workgroup_id_y {12}
-    .amdhsa_system_sgpr_workgroup_id_z {12}
+    .amdhsa_system_sgpr_workgroup_id_x {12}
+    .amdhsa_system_sgpr_workgroup_id_y {13}
+    .amdhsa_system_sgpr_workgroup_id_z {14}
     .amdhsa_system_vgpr_workitem_id 2
     .amdhsa_enable_private_segment {5}
     .amdhsa_next_free_vgpr {6}
@@ -159,7 +159,8 @@ k:
               options.kernargBytes, options.scratchBytes ? 1 : 0, options.vgprs,
               options.accumOffset, options.directives,
               options.vgprs - options.accumOffset, options.maxWorkgroup,
-              options.denormals32, options.onlyWorkgroupX ? 0 : 1)
+              options.denormals32, options.workgroupIds & 1,
+              options.workgroupIds >> 1 & 1, options.workgroupIds >> 2 & 1)
           .str();
   return assembleText(text, options.cpu);
 }

@@ -23,8 +23,8 @@ struct KernelOptions {
   unsigned scratchBytes = 0;
   unsigned kernargBytes = 64;
   unsigned maxWorkgroup = 1024;
-  unsigned denormals32 = 3;    ///< FP_DENORM of single precision: keep
-  bool onlyWorkgroupX = false; ///< no SGPRs for workgroup ids y and z
+  unsigned denormals32 = 3;  ///< FP_DENORM of single precision: keep
+  unsigned workgroupIds = 7; ///< SGPRs for ids of x (1), y (2), z (4)
   /// More lines for the .amdhsa_kernel block.
   std::string directives;
 };

@@ -272,5 +272,9 @@ TEST_P(Groups, LaunchFacts) {
 
 INSTANTIATE_TEST_SUITE_P(Clang, Groups, ::testing::ValuesIn(programVariants),
                          variantName);
+INSTANTIATE_TEST_SUITE_P(CodeObjects, Groups,
+                         ::testing::Values("gfx950.v4", "gfx950.v5",
+                                           "gfx950.v6"),
+                         variantName);
 
 } // namespace

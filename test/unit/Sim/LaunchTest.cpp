@@ -54,7 +54,7 @@ TEST(SimLaunch, WorkgroupAndWorkItemIds) {
 TEST(SimLaunch, OnlyTheEnabledWorkgroupIdsAreThere) {
   Launch launch;
   launch.config.grid = {3, 2, 1};
-  launch.options.onlyWorkgroupX = true;
+  launch.options.workgroupIds = 1;
   // Both rows of the grid write to the index of x, not to a linear one.
   launch.options.directives.clear();
   std::string text = R"(
