@@ -3,6 +3,7 @@
 
 #include "CheckProgram.h"
 
+#include "CheckAccessMap.h"
 #include "Opcode.h"
 #include "Program.h"
 
@@ -221,6 +222,25 @@ static void addUse(CheckRecord &record, RegisterRange range) {
 
 static bool isDot(StringRef name) {
   return name.starts_with("v_dot") || name.starts_with("v_fma_mix_dot");
+}
+
+static MemoryOrder memoryOrderOf(StringRef name, StringRef text,
+                                 CheckKind kind) {
+  bool sc1 = text.contains(" sc1");
+  if (name == "buffer_wbl2" || name == "buffer_inv") {
+    return !sc1                   ? MemoryOrder::None
+           : name == "buffer_inv" ? MemoryOrder::Invalidate
+                                  : MemoryOrder::WriteBack;
+  }
+  if (name.starts_with("s_dcache_")) {
+    return name.contains("_wb")    ? MemoryOrder::ScalarWriteBack
+           : name.contains("_inv") ? MemoryOrder::ScalarInvalidate
+                                   : MemoryOrder::None;
+  }
+  return name == "s_waitcnt"       ? MemoryOrder::Wait
+         : kind == CheckKind::Vmem ? MemoryOrder::Vector
+         : kind == CheckKind::Smem ? MemoryOrder::Scalar
+                                   : MemoryOrder::None;
 }
 
 static CheckKind kindOf(StringRef name) {
@@ -445,6 +465,7 @@ CheckRecord checkRecordOf(StringRef instruction, Processor processor) {
     destination.operand = 3;
     addUse(record, destination);
   }
+  record.memoryOrder = memoryOrderOf(name, instruction, record.kind);
   record.firstSource = uint8_t(1 + (carry || swapsBoth));
   describeTaint(name, record);
   if (record.taintRule == TaintRule::BranchVcc) {
@@ -496,6 +517,13 @@ CheckProgram::CheckProgram(ArrayRef<std::string> texts, Processor processor)
     }
     CheckRecord record = checkRecordOf(text, target);
     StringRef mnemonic = StringRef(text).split(' ').first;
+    if (record.memoryOrder == MemoryOrder::Vector ||
+        record.memoryOrder == MemoryOrder::Scalar) {
+      // The last number stands for all others.
+      record.memoryId =
+          uint16_t(std::min<size_t>(memory.size(), AccessEntry::lastId));
+      memory.push_back(uint32_t(list.size()));
+    }
     record.mnemonic =
         mnemonics.try_emplace(mnemonic, mnemonics.size()).first->second;
     list.push_back(record);

@@ -139,6 +139,18 @@ enum class TaintRule : uint8_t {
   LdsSwizzle,
 };
 
+/// What an instruction means for the order of memory accesses.
+enum class MemoryOrder : uint8_t {
+  None,
+  Vector, ///< counted by vmcnt
+  Scalar, ///< counted by lgkmcnt
+  Wait,
+  WriteBack,
+  Invalidate,
+  ScalarWriteBack,
+  ScalarInvalidate,
+};
+
 /// What the checks know of one instruction.
 struct CheckRecord {
   CheckKind kind = CheckKind::Other;
@@ -164,6 +176,8 @@ struct CheckRecord {
   /// Bits of the data register that a load or store moves; bits of the first
   /// source that a vector instruction looks at.
   uint32_t part = ~0u;
+  MemoryOrder memoryOrder = MemoryOrder::None;
+  uint16_t memoryId = 0;         ///< number among the memory instructions
   uint16_t mnemonic = 0;         ///< equal for equal mnemonics
   uint32_t hardwareRegister = 0; ///< of s_setreg and s_getreg, equal or not
   uint32_t flags = 0;
@@ -185,9 +199,12 @@ public:
 
   const CheckRecord *records() const { return list.data(); }
   Processor processor() const { return target; }
+  /// The record of a memory instruction.
+  uint32_t memoryRecord(uint32_t memoryId) const { return memory[memoryId]; }
 
 private:
   Processor target;
+  std::vector<uint32_t> memory; ///< records by memoryId
   std::vector<CheckRecord> list;
 };
 

@@ -70,10 +70,10 @@ void Dispatch::noteFailure(const ResidentWorkgroup &workgroup) {
 bool Dispatch::endQuantum() {
   for (std::unique_ptr<ResidentWorkgroup> &workgroup : resident) {
     workgroup->view.publish();
+    if (workgroup->order) {
+      workgroup->order->publish(setup.checks->globalOrder);
+    }
     budget -= workgroup->charged;
-  }
-  if (setup.checks) {
-    setup.checks->globalOrder.endQuantum();
   }
   auto failed = find_if(
       resident, [](const auto &workgroup) { return workgroup->failure; });

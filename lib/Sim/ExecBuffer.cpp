@@ -114,6 +114,20 @@ static void bufferAddresses(const Wave &wave, const Instr &instr,
   out.lanes.active &= exec;
 }
 
+/// Tells the checks of the dwords that are in range.
+static void notePartial(Wave &wave, const BufferLanes &buffer, unsigned bytes,
+                        MemoryAccessKind kind) {
+  for (unsigned size = 4; wave.checks && size <= bytes; size += 4) {
+    LaneAddresses lanes = buffer.lanes;
+    for (unsigned i = 0; i < waveSize; ++i) {
+      lanes.active &= ~(uint64_t(buffer.inRange[i] != size) << i);
+    }
+    if (lanes.active) {
+      noteMemoryAccess(wave, lanes, size, kind);
+    }
+  }
+}
+
 /// Lanes with only some of their dwords in range, one by one.
 template <Format format>
 static void loadPartial(Wave &wave, unsigned row, BufferLanes &buffer) {
@@ -138,6 +152,7 @@ static void execBufferLoad(Wave &wave, const Instr &instr) {
   uint64_t missing = wave.exec() & ~buffer.lanes.active;
   if (buffer.partial) [[unlikely]] {
     checkLoadTarget(wave, instr.dst, formatDwords(format));
+    notePartial(wave, buffer, memoryBytes(format), MemoryAccessKind::Load);
     wave.waits.issueVmem(instr.dst, formatDwords(format));
     loadPartial<format>(wave, instr.dst, buffer);
   } else {
@@ -160,6 +175,7 @@ static void execBufferStore(Wave &wave, const Instr &instr) {
   if (!buffer.partial) [[likely]] {
     return storeLanes<format>(wave, instr.data, buffer.lanes);
   }
+  notePartial(wave, buffer, memoryBytes(format), MemoryAccessKind::Store);
   wave.waits.issueVmem(0, 0);
   for (uint64_t rest = buffer.lanes.active; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);

@@ -54,10 +54,11 @@ static bool copyScratch(Wave &wave, unsigned lane, int64_t offset,
                         uint8_t *bytes, unsigned count, bool isStore) {
   if (offset < 0 || offset + count > wave.scratchBytes) {
     wave.fail("lane " + llvm::Twine(lane) + ": scratch " +
-              (isStore ? "store" : "load") + " of " + llvm::Twine(count) +
-              " bytes at offset " + llvm::Twine(offset) +
-              " of a private segment of " + llvm::Twine(wave.scratchBytes) +
-              " bytes");
+                  (isStore ? "store" : "load") + " of " + llvm::Twine(count) +
+                  " bytes at offset " + llvm::Twine(offset) +
+                  " of a private segment of " + llvm::Twine(wave.scratchBytes) +
+                  " bytes",
+              Check::Bounds);
     return false;
   }
   for (unsigned i = 0; i < count; ++i) {

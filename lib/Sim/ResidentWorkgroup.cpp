@@ -70,6 +70,11 @@ void ResidentWorkgroup::start(WavePool &pool) {
     checks->launch = &*setup.checks;
     checks->ldsOrder.reset(setup.wavesPerWorkgroup, setup.ldsBytes);
     checks->ldsUndefined.assign(setup.ldsBytes, 0xFF);
+    if (setup.checks->on.has(Check::GlobalRace)) {
+      order = std::make_unique<GroupOrder>();
+      order->reset(index, setup.wavesPerWorkgroup);
+    }
+    checks->order = order.get();
   }
   for (unsigned i = 0; i < setup.wavesPerWorkgroup; ++i) {
     waves.push_back(pool.take());
@@ -255,6 +260,9 @@ bool ResidentWorkgroup::passBarrier(unsigned waiting, unsigned ended) {
   }
   if (setup.observed) {
     checks->ldsOrder.barrier();
+    if (order) {
+      order->barrier();
+    }
   }
   for (std::unique_ptr<Wave> &wave : waves) {
     if (wave->stop == WaveStop::Barrier) {

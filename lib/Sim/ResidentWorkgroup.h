@@ -81,6 +81,7 @@ public:
   Workgroup group;
   MemoryView view;
   std::unique_ptr<GroupChecks> checks; ///< when the launch is observed
+  std::unique_ptr<GroupOrder> order;   ///< when races are checked
   std::optional<Failure> failure;
   bool hasEnded = false;
   int64_t charged = 0; ///< to the budget, by the last quantum

@@ -51,6 +51,9 @@ void WaveChecks::before(Wave &wave, uint32_t record) {
              FindingSite{0, wave.waveIndex, -1, finding.producer});
     }
   }
+  if (now.memoryOrder != MemoryOrder::None && group->order) {
+    trackOrder(wave, now);
+  }
   if (has(Check::Uninit)) {
     TaintFault fault = taint.step(wave, now, wave.program->records()[record],
                                   group->ldsUndefined);
@@ -302,7 +305,7 @@ void WaveChecks::memoryAccess(Wave &wave, const LaneAddresses &lanes,
     statistics.loadToLdsBytes += moved;
     break;
   }
-  if (has(Check::GlobalRace)) {
+  if (group->order) {
     followOrder(wave, lanes, bytes, kind);
   }
   if (has(Check::Uninit)) {
@@ -323,46 +326,144 @@ void WaveChecks::memoryAccess(Wave &wave, const LaneAddresses &lanes,
   }
 }
 
-/// Races with other workgroups. Accesses to the kernel's own data only; what
-/// goes past the caches orders, like atomics.
+/// What an instruction under way means for the order of memory accesses.
+void WaveChecks::trackOrder(const Wave &wave, const CheckRecord &record) {
+  GroupOrder &order = *group->order;
+  unsigned index = wave.waveIndex;
+  switch (record.memoryOrder) {
+  case MemoryOrder::Vector:
+  case MemoryOrder::Scalar:
+    return order.issue(index, record.memoryId,
+                       record.memoryOrder == MemoryOrder::Scalar);
+  case MemoryOrder::Wait: {
+    uint32_t bits = uint16_t(wave.program->records()[current].imm);
+    unsigned vector = (bits & 15) | ((bits >> 14) << 4);
+    if (vector < 63) {
+      order.waitVector(index, vector);
+    }
+    if (!((bits >> 8) & 15)) {
+      order.waitScalar(index);
+    }
+    return;
+  }
+  case MemoryOrder::WriteBack:
+    return order.writeBack(index);
+  case MemoryOrder::Invalidate:
+    return order.invalidate(index, OrderCache::Vector);
+  case MemoryOrder::ScalarWriteBack:
+    return order.writeBackScalar(index);
+  case MemoryOrder::ScalarInvalidate:
+    return order.invalidate(index, OrderCache::Scalar);
+  case MemoryOrder::None:
+    return;
+  }
+}
+
+/// Races of one range of bytes with other workgroups.
+void WaveChecks::touch(const Wave &wave, GlobalOrder::Access access,
+                       uint64_t address, uint64_t bytes) {
+  GroupOrder &order = *group->order;
+  if (order.workgroup() >= AccessEntry::mostWorkgroups) {
+    return;
+  }
+  SmallVector<GlobalOrder::Conflict, 4> conflicts;
+  order.noteAccess();
+  group->launch->globalOrder.touch(order, access, address, bytes, conflicts);
+  const CheckProgram &program = group->launch->program;
+  for (const GlobalOrder::Conflict &conflict : conflicts) {
+    const AccessEntry &earlier = conflict.earlier;
+    uint32_t lane = access.lane;
+    if (access.laneBytes && conflict.address > address) {
+      lane += uint32_t((conflict.address - address) / access.laneBytes);
+    }
+    FindingSite here = {order.workgroup(), wave.waveIndex, int32_t(lane),
+                        current};
+    FindingSite there = {earlier.workgroup, earlier.wave, int32_t(earlier.lane),
+                         program.memoryRecord(earlier.id)};
+    for (FindingSite *site : {&here, &there}) {
+      bool isScalar = program.records()[site->record].kind == CheckKind::Smem;
+      site->lane = isScalar ? -1 : site->lane;
+    }
+    using Standing = GroupOrder::Standing;
+    if (conflict.standing != Standing::Unordered) {
+      const char *what =
+          conflict.standing == Standing::Incomplete
+              ? "no wait covers them ahead of its release"
+          : conflict.standing == Standing::NotWrittenBack
+              ? "no buffer_wbl2 sc1 writes them back ahead of its release"
+          : access.isScalar ? "no s_dcache_inv comes behind the acquire"
+                            : "no buffer_inv sc1 comes behind the acquire";
+      group->log.add({Check::GlobalRace, here, there,
+                      formatv("{0} bytes that {1} {2}: {3}",
+                              access.writes ? "writes" : "reads",
+                              conflict.standing == Standing::Incomplete
+                                  ? "another workgroup"
+                                  : "a workgroup of another die",
+                              conflict.isWrite ? "has written" : "reads", what)
+                          .str()});
+      continue;
+    }
+    // The finding is about the later workgroup, whichever ran first.
+    bool isLater = here.workgroup > there.workgroup;
+    bool siteWrites = isLater ? access.writes : conflict.isWrite;
+    bool otherWrites = isLater ? conflict.isWrite : access.writes;
+    group->log.add({Check::GlobalRace, isLater ? here : there,
+                    isLater ? there : here,
+                    formatv("{0} bytes that another workgroup {1}: no "
+                            "synchronisation orders the two workgroups",
+                            siteWrites ? "writes" : "reads",
+                            otherWrites ? "writes" : "reads")
+                        .str()});
+  }
+}
+
+/// Races with other workgroups, by runs of lanes that are side by side.
 void WaveChecks::followOrder(Wave &wave, const LaneAddresses &lanes,
                              unsigned bytes, MemoryAccessKind kind) {
   constexpr uint8_t sc1 = 4;
   const Instr &instr = wave.program->records()[current];
-  GlobalOrder &order = group->launch->globalOrder;
-  if (kind == MemoryAccessKind::Atomic || (instr.cachePolicy & sc1)) {
-    return order.synchronise(wave.workgroup->linearId);
-  }
-  bool isWrite = kind == MemoryAccessKind::Store;
-  GlobalOrder::Access access = {wave.workgroup->linearId, wave.waveIndex,
-                                current, isWrite};
-  SmallVector<GlobalOrder::Access, 4> conflicts;
-  if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
-    order.touch(access, lanes.address[0], bytes * waveSize, conflicts);
-    if (conflicts.empty()) [[likely]] {
-      return;
+  const CheckRecord &record = group->launch->program.records()[current];
+  GroupOrder &order = *group->order;
+  GlobalOrder::Access access;
+  access.wave = wave.waveIndex;
+  access.id = record.memoryId;
+  access.phase = order.phase();
+  access.writes =
+      kind == MemoryAccessKind::Store || kind == MemoryAccessKind::Atomic;
+  access.synchronises =
+      kind == MemoryAccessKind::Atomic || (instr.cachePolicy & sc1);
+  auto run = [&](uint64_t address, uint64_t size) {
+    if (access.synchronises && access.writes) {
+      access.phase = order.write(wave.waveIndex, address, unsigned(size),
+                                 kind == MemoryAccessKind::Atomic,
+                                 record.is(checkLoad), /*isScalar=*/false);
+    } else if (access.synchronises) {
+      order.read(wave.waveIndex, group->launch->globalOrder, address,
+                 unsigned(size), /*isScalar=*/false);
     }
+    touch(wave, access, address, size);
+  };
+  access.laneBytes = bytes;
+  if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
+    return run(lanes.address[0], uint64_t(bytes) * waveSize);
   }
+  uint64_t begin = 0, end = 0;
+  unsigned next = 0;
   for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
-    conflicts.clear();
-    order.touch(access, lanes.address[lane], bytes, conflicts);
-    for (const GlobalOrder::Access &earlier : conflicts) {
-      // Which lanes meet depends on which workgroup runs first.
-      FindingSite here = {access.workgroup, access.wave, -1, current};
-      FindingSite there = {earlier.workgroup, earlier.wave, -1, earlier.record};
-      // The finding is about the later workgroup, whichever ran first.
-      bool isLater = access.workgroup > earlier.workgroup;
-      bool siteWrites = isLater ? isWrite : earlier.isWrite;
-      bool otherWrites = isLater ? earlier.isWrite : isWrite;
-      group->log.add(
-          {Check::GlobalRace, isLater ? here : there, isLater ? there : here,
-           formatv("{0} bytes that another workgroup {1}: no atomics order the "
-                   "two workgroups",
-                   siteWrites ? "writes" : "reads",
-                   otherWrites ? "writes" : "reads")
-               .str()});
+    uint64_t address = lanes.address[lane];
+    if (address != end || lane != next || begin == end) {
+      if (begin != end) {
+        run(begin, end - begin);
+      }
+      begin = address;
+      access.lane = lane;
     }
+    end = address + bytes;
+    next = lane + 1;
+  }
+  if (begin != end) {
+    run(begin, end - begin);
   }
 }
 
@@ -464,10 +565,32 @@ void noteMemoryAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
 
 void WaveChecks::scalarAccess(Wave &wave, unsigned reg, uint64_t address,
                               unsigned dwords, MemoryAccessKind kind) {
+  const CheckRecord &record = group->launch->program.records()[current];
+  if (GroupOrder *order = group->order) {
+    constexpr uint8_t glc = 1;
+    bool isGlc = wave.program->records()[current].cachePolicy & glc;
+    GlobalOrder::Access access;
+    access.wave = wave.waveIndex;
+    access.id = record.memoryId;
+    access.phase = order->phase();
+    access.writes = kind != MemoryAccessKind::Load;
+    access.synchronises = access.writes || isGlc;
+    access.isScalar = true;
+    if (kind == MemoryAccessKind::Store && !isGlc) {
+      order->writeCached(wave.waveIndex, address, 4 * dwords);
+    } else if (access.writes) {
+      access.phase = order->write(wave.waveIndex, address, 4 * dwords,
+                                  kind == MemoryAccessKind::Atomic,
+                                  record.is(checkLoad), /*isScalar=*/true);
+    } else if (isGlc) {
+      order->read(wave.waveIndex, group->launch->globalOrder, address,
+                  4 * dwords, /*isScalar=*/true);
+    }
+    touch(wave, access, address, 4 * dwords);
+  }
   if (!has(Check::Uninit)) {
     return;
   }
-  const CheckRecord &record = group->launch->program.records()[current];
   for (uint64_t i = 0; i < 4 * dwords; ++i) {
     if (kind == MemoryAccessKind::Store) {
       if (uint8_t *shadow =

@@ -33,6 +33,7 @@ struct LaunchChecks {
 struct GroupChecks {
   const LaunchChecks *launch = nullptr;
   LdsOrder ldsOrder;
+  GroupOrder *order = nullptr; ///< of device memory, when races are checked
   std::vector<uint8_t> ldsUndefined; ///< by byte, its undefined bits
   FindingLog log;
   AccessStatistics statistics;
@@ -67,6 +68,9 @@ private:
                           uint32_t offset, uint64_t lanes);
   void followOrder(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
                    MemoryAccessKind kind);
+  void trackOrder(const Wave &wave, const CheckRecord &record);
+  void touch(const Wave &wave, GlobalOrder::Access access, uint64_t address,
+             uint64_t bytes);
   void followUndefined(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
                        MemoryAccessKind kind);
   void followFlat(Wave &wave, const CheckRecord &record);

@@ -26,7 +26,10 @@ void cli::addCheckOptions(CLI::App &command, std::string &checks,
       .add_option(
           "--checks", checks,
           "all, none, or a list of lds-race, global-race, wait, hazard, "
-          "uninit, bounds, align, barrier, budget")
+          "uninit, bounds, align, barrier, budget. An access outside every "
+          "allocation, a misaligned atomic and the end of the instruction "
+          "budget end the launch in any case: as a finding when their check "
+          "is on, else as an error")
       ->capture_default_str();
   command.add_option("--perturb", perturb,
                      "Seed: move transcendental results by a unit in the last "

@@ -208,43 +208,15 @@ TEST(SimCheck, AccumulatorsAreForwarded) {
   EXPECT_EQ(hazardsOf(mfma + mfma + mfma), "");
 }
 
-// Workgroups that touch the same bytes need atomics between them.
-TEST(SimCheck, RacesBetweenWorkgroups) {
-  std::string write = "  global_store_dword v1, v0, s[4:5]\n";
-  std::string one = runWorkgroups(write, 5, 1);
-  EXPECT_TRUE(has(one, "global-race: kernel k, workgroup (1, 0, 0), wave 0"))
-      << one;
-  EXPECT_TRUE(has(one, "other access: workgroup (0, 0, 0)")) << one;
-  EXPECT_EQ(one, runWorkgroups(write, 5, 3));
-  EXPECT_EQ(one, runWorkgroups(write, 5, 1, 99));
-  EXPECT_EQ(runWorkgroups(write, 1), "");
-  // Reads are none, and every workgroup has its own kibibyte here.
-  EXPECT_EQ(runWorkgroups("  global_load_dword v4, v1, s[4:5]\n", 5), "");
-  std::string own = "  s_lshl_b32 s7, s2, 10\n  v_add_u32 v3, s7, v1\n"
-                    "  global_store_dword v3, v0, s[4:5]\n"
-                    "  s_waitcnt vmcnt(0)\n";
-  EXPECT_EQ(runWorkgroups(own, 5), "");
-  // The next one's kibibyte is another's, unless a counter orders them.
-  std::string next = "  v_add_u32 v3, 0x400, v3\n"
-                     "  global_load_dword v4, v3, s[4:5]\n"
-                     "  s_waitcnt vmcnt(0)\n";
-  std::string text = runWorkgroups(own + next, 5);
-  EXPECT_TRUE(has(text, "global-race")) << text;
-  // Descending order: the kibibyte that is read was written before.
-  std::string count = "  v_mov_b32 v5, 0x8000\n  v_mov_b32 v6, 1\n"
-                      "  global_atomic_add v7, v5, v6, s[4:5] sc0\n"
-                      "  s_waitcnt vmcnt(0)\n";
-  std::string last = "  s_sub_u32 s7, 4, s2\n  s_lshl_b32 s7, s7, 10\n"
-                     "  v_add_u32 v3, s7, v1\n"
-                     "  global_store_dword v3, v0, s[4:5]\n"
-                     "  s_waitcnt vmcnt(0)\n";
-  EXPECT_EQ(runWorkgroups(last + count + next, 4), "");
-}
-
 // Faults that end a launch are findings of it.
 TEST(SimCheck, WhatEndsALaunchIsAFinding) {
   std::string text = runWorkgroups("  v_add_u32 v1, 0x10000, v1\n"
                                    "  global_load_dword v4, v1, s[4:5]\n");
+  EXPECT_TRUE(has(text, "bounds: kernel k")) << text;
+  text = runWorkgroups("  s_mov_b32 s7, 0x10000\n"
+                       "  s_store_dword s6, s[4:5], s7\n");
+  EXPECT_TRUE(has(text, "bounds: kernel k")) << text;
+  text = runWorkgroups("  scratch_store_dword off, v1, off offset:64\n");
   EXPECT_TRUE(has(text, "bounds: kernel k")) << text;
   text = runWorkgroups("  s_cmp_eq_u32 s6, 0\n  s_cbranch_scc1 .Lend\n"
                        "  s_barrier\n.Lend:\n");
