@@ -5,11 +5,13 @@
 
 #include "tenon/Run/Run.h"
 
+#include "llvm/ADT/APInt.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -34,21 +36,22 @@ static std::vector<uint8_t> littleEndian(uint64_t value, unsigned bytes) {
 
 static llvm::Expected<std::vector<uint8_t>> parseInteger(llvm::StringRef text,
                                                          unsigned bits) {
-  int64_t value = 0;
-  uint64_t magnitude = 0;
-  bool fits = false;
-  if (!text.getAsInteger(0, value)) {
-    fits = bits == 64 || (value >= -(int64_t(1) << (bits - 1)) &&
-                          value < (int64_t(1) << bits));
-  } else if (!text.getAsInteger(0, magnitude)) {
-    value = int64_t(magnitude);
-    fits = bits == 64;
+  llvm::APInt value; // as wide as the text needs
+  llvm::StringRef digits = text;
+  bool isNegative = digits.consume_front("-");
+  if (digits.getAsInteger(0, value)) {
+    return badArgument("'" + text + "' is no integer; expected i" +
+                       llvm::Twine(bits) +
+                       ":NUMBER, decimal or hexadecimal (0x10)");
   }
-  if (!fits) {
-    return badArgument("'" + text + "' is no integer of " + llvm::Twine(bits) +
-                       " bits");
+  unsigned needed = value.getActiveBits();
+  bool isLowest = isNegative && needed == bits && value.isPowerOf2();
+  if (needed > bits || (isNegative && needed == bits && !isLowest)) {
+    return badArgument("'" + text + "' does not fit into " + llvm::Twine(bits) +
+                       " bits, signed or unsigned");
   }
-  return littleEndian(uint64_t(value), bits / 8);
+  uint64_t magnitude = value.zextOrTrunc(64).getZExtValue();
+  return littleEndian(isNegative ? -magnitude : magnitude, bits / 8);
 }
 
 static llvm::Expected<std::vector<uint8_t>> parseFloat(llvm::StringRef text,
@@ -58,7 +61,15 @@ static llvm::Expected<std::vector<uint8_t>> parseFloat(llvm::StringRef text,
   char *end = nullptr;
   value = std::strtod(copy.c_str(), &end);
   if (copy.empty() || *end != '\0') {
-    return badArgument("'" + text + "' is no number");
+    return badArgument("'" + text + "' is no number; expected f" +
+                       llvm::Twine(bits) + ":NUMBER");
+  }
+  double largest = bits == 32 ? double(std::numeric_limits<float>::max())
+                              : std::numeric_limits<double>::max();
+  bool isInfinity = text.ltrim("+-").starts_with_insensitive("inf");
+  if (std::fabs(value) > largest && !isInfinity) {
+    return badArgument("'" + text + "' is beyond the range of f" +
+                       llvm::Twine(bits) + "; an infinity is written 'inf'");
   }
   if (bits == 32) {
     float single = float(value);
@@ -87,7 +98,9 @@ llvm::Expected<uint64_t> SimArguments::makeBuffer(llvm::StringRef text,
   auto [size, rest] = text.split(':');
   uint64_t bytes = 0;
   if (size.getAsInteger(0, bytes) || bytes > largestBuffer) {
-    return badArgument("'" + size + "' is no number of bytes");
+    return badArgument("'" + size +
+                       "' is no number of bytes; expected buf:BYTES, such as "
+                       "buf:4096");
   }
   sim::AllocOptions options;
   options.name = ("buf:" + text).str();
@@ -95,6 +108,9 @@ llvm::Expected<uint64_t> SimArguments::makeBuffer(llvm::StringRef text,
   while (!rest.empty()) {
     if (rest.consume_front("out=")) {
       path = rest.str(); // a path may hold colons
+      if (path.empty()) {
+        return badArgument("out= names no file");
+      }
       break;
     }
     llvm::StringRef option;
@@ -124,6 +140,10 @@ llvm::Expected<uint64_t> SimArguments::makeBuffer(llvm::StringRef text,
 llvm::Expected<uint64_t> SimArguments::loadArray(llvm::StringRef text,
                                                  sim::Memory &memory) {
   auto [path, out] = text.rsplit(":out=");
+  if (path.empty() || (out.empty() && text.contains(":out="))) {
+    return badArgument((path.empty() ? "npy:" : "out=") +
+                       llvm::Twine(" names no file"));
+  }
   auto array = readNpy(path);
   if (!array) {
     return badArgument(llvm::toString(array.takeError()));
@@ -182,6 +202,17 @@ explicitArguments(const sim::KernelInfo &kernel) {
   return result;
 }
 
+/// ": a, b" for a message; nothing when the metadata have no names.
+static std::string namesOf(llvm::ArrayRef<sim::KernelArg> arguments) {
+  std::string names;
+  for (const sim::KernelArg &arg : arguments) {
+    if (!arg.name.empty()) {
+      names += (names.empty() ? ": " : ", ") + arg.name;
+    }
+  }
+  return names;
+}
+
 llvm::Expected<SimArguments>
 SimArguments::create(const sim::KernelInfo &kernel,
                      llvm::ArrayRef<std::string> texts, sim::Memory &memory) {
@@ -210,7 +241,8 @@ SimArguments::create(const sim::KernelInfo &kernel,
       if (llvm::count_if(known, hasName) != 1) {
         return badArgument("--arg " + text + ": the kernel has " +
                            (llvm::any_of(known, hasName) ? "several" : "no") +
-                           " arguments of the name '" + name + "'");
+                           " arguments of the name '" + name + "'" +
+                           namesOf(known));
       }
       index = size_t(llvm::find_if(known, hasName) - known.begin());
     } else {
@@ -226,7 +258,8 @@ SimArguments::create(const sim::KernelInfo &kernel,
     if (described) {
       if (index >= known.size()) {
         return badArgument("--arg " + text + ": the kernel takes " +
-                           llvm::Twine(known.size()) + " arguments");
+                           llvm::Twine(known.size()) + " argument" +
+                           (known.size() == 1 ? "" : "s") + namesOf(known));
       }
       if (given[index]) {
         return badArgument("--arg " + text + ": argument " +
@@ -234,8 +267,11 @@ SimArguments::create(const sim::KernelInfo &kernel,
       }
       given[index] = true;
       if (bytes->size() != known[index].size) {
-        return badArgument("--arg " + text + ": the argument takes " +
-                           llvm::Twine(known[index].size) +
+        return badArgument("--arg " + text + ": the argument" +
+                           (known[index].name.empty()
+                                ? std::string()
+                                : " '" + known[index].name + "'") +
+                           " takes " + llvm::Twine(known[index].size) +
                            " bytes, this has " + llvm::Twine(bytes->size()));
       }
       offset = known[index].offset;
@@ -245,6 +281,12 @@ SimArguments::create(const sim::KernelInfo &kernel,
       result.segment.resize(end);
     }
     std::copy(bytes->begin(), bytes->end(), result.segment.begin() + offset);
+  }
+  for (auto [index, arg] : llvm::enumerate(known)) {
+    if (!given[index]) {
+      result.omittedArguments.push_back(
+          arg.name.empty() ? "number " + std::to_string(index) : arg.name);
+    }
   }
   return result;
 }

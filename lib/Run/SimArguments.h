@@ -22,6 +22,9 @@ public:
   /// The kernarg segment up to the last explicit argument.
   const std::vector<uint8_t> &kernarg() const { return segment; }
 
+  /// Arguments of the metadata that no text gives: they are zero.
+  const std::vector<std::string> &omitted() const { return omittedArguments; }
+
   /// Writes the buffers that have an `out`.
   llvm::Error writeOutputs(sim::Memory &memory) const;
 
@@ -43,6 +46,7 @@ private:
 
   std::vector<uint8_t> segment;
   std::vector<Output> outputs;
+  std::vector<std::string> omittedArguments;
 };
 
 } // namespace tenon::run

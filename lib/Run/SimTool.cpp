@@ -64,8 +64,10 @@ llvm::Expected<SimOutcome> run::simulate(llvm::ArrayRef<uint8_t> bytes,
   config.profile = options.profile;
   config.workgroupOrder = options.workgroupOrder;
   config.perturb = options.perturb;
+  config.instructionBudget = options.instructionBudget;
   SimOutcome outcome;
   outcome.kernel = (*kernel)->name().str();
+  outcome.omittedArguments = arguments->omitted();
   auto result = device.launch(**kernel, config);
   if (result) {
     outcome.launch = std::move(*result);

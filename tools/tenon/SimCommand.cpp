@@ -83,6 +83,10 @@ static int report(const run::SimOutcome &outcome,
   }
   std::fflush(stdout);
   printFindings(outcome.launch.findings);
+  if (outcome.failure && !outcome.omittedArguments.empty()) {
+    fmt::print(stderr, "note: no --arg gives these arguments, they are 0: {}\n",
+               llvm::join(outcome.omittedArguments, ", "));
+  }
   if (!arguments.statsJson.empty() &&
       !writeFile(arguments.statsJson,
                  run::simStatsToJson(outcome, arguments.options))) {
@@ -154,6 +158,11 @@ void cli::addSim(CLI::App &app, Action &action) {
       ->allow_extra_args(false);
   addCheckOptions(*command, arguments->checks, options.perturb,
                   options.workgroupOrder);
+  command
+      ->add_option("--budget", options.instructionBudget,
+                   "Wave instructions the launch may execute, all waves "
+                   "together, before the budget check ends it")
+      ->capture_default_str();
   command->add_option("--stats-json", arguments->statsJson,
                       "Write counts and findings to a file as JSON");
   command->add_flag("--profile", options.profile,

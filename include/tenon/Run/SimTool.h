@@ -32,6 +32,8 @@ struct SimOptions {
   std::optional<uint64_t> workgroupOrder;
   bool profile = false;
   unsigned threads = 0; ///< 0: all cores
+  /// LaunchConfig::instructionBudget
+  uint64_t instructionBudget = sim::LaunchConfig().instructionBudget;
 };
 
 /// What a launch did, also one that did not come to its end.
@@ -42,6 +44,7 @@ struct SimOutcome {
   /// something that cannot be executed.
   std::optional<std::string> failure;
   bool endedByCheck = false;
+  std::vector<std::string> omittedArguments; ///< that no option gives
 };
 
 /// Runs a kernel of \p object and writes the buffers that are asked for. The

@@ -58,10 +58,10 @@ TEST(NpyTest, HeaderIsNumpys) {
 }
 
 TEST(NpyTest, EveryTypeAndRankRoundTrips) {
-  for (NpyType type :
-       {NpyType::Bool, NpyType::Int8, NpyType::UInt8, NpyType::Int16,
-        NpyType::UInt16, NpyType::Int32, NpyType::Int64, NpyType::Float16,
-        NpyType::Float32, NpyType::Float64}) {
+  for (NpyType type : {NpyType::Bool, NpyType::Int8, NpyType::UInt8,
+                       NpyType::Int16, NpyType::UInt16, NpyType::Int32,
+                       NpyType::UInt32, NpyType::Int64, NpyType::UInt64,
+                       NpyType::Float16, NpyType::Float32, NpyType::Float64}) {
     for (const Shape &shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{2, 0, 3},
                                Shape{1, 2, 3, 4, 5}}) {
       size_t bytes = byteSize(type);
@@ -232,7 +232,8 @@ TEST(NpyTest, UnsupportedTypes) {
             "big-endian element type '>f4' is not supported");
   EXPECT_EQ(descrErrorOf("<c8"),
             "element type '<c8' is not supported; supported: bool, int8, "
-            "uint8, int16, uint16, int32, int64, float16, float32, float64");
+            "uint8, int16, uint16, int32, uint32, int64, uint64, float16, "
+            "float32, float64");
   for (const char *descr : {"|O", "<U7", "f4", "|f4", "<f", "", "<", "<V2"}) {
     EXPECT_NE(descrErrorOf(descr).find("is not supported"), std::string::npos)
         << descr;

@@ -11,7 +11,7 @@ import math
 import struct
 import sys
 
-CODES = {"f4": "f", "i4": "i", "u2": "H", "u1": "B", "f8": "d"}
+CODES = {"f4": "f", "i4": "i", "u2": "H", "u1": "B", "f8": "d", "u4": "I"}
 
 
 def write(path, kind, shape, values):
