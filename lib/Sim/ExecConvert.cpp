@@ -32,6 +32,16 @@ static u32 toUint16(double a) {
   return u32(std::clamp(a != a ? 0.0 : a, 0.0, 65535.0));
 }
 
+// Compilers turn an unsigned zero into -0 where the host rounds downwards, so
+// both are put together here: a double is exact, and a float rounded once.
+static double doubleOf(u32 a) {
+  uint64_t inLowBits = std::bit_cast<uint64_t>(0x1p52) | a;
+  return std::fabs(std::bit_cast<double>(inLowBits) - 0x1p52);
+}
+static float floatOf(u32 a) {
+  return __builtin_fmaf(float(i32(a >> 16)), 65536, float(i32(a & 0xFFFF)));
+}
+
 static u32 halfBits(float value) {
   return std::bit_cast<uint16_t>(Half(value));
 }
@@ -68,10 +78,36 @@ static u32 packByte(float value, u32 index, u32 old) {
 
 #pragma clang attribute pop
 
+/// Two halves in one register: rounding and denormals of half precision.
+template <auto convert>
+static void execPackHalves(Wave &wave, const Instr &instr) {
+  if (instr.clamp || instr.omod) {
+    return wave.fail("clamp on this operation is not implemented");
+  }
+  RoundingOf16And64<true> rounding(wave.mode);
+  Row temp[2][2], halves[2];
+  for (unsigned k = 0; k < 2; ++k) {
+    Source source = fetch<float>(wave, instr, k, temp[k]);
+    TENON_LANES
+    for (unsigned i = 0; i < waveSize; ++i) {
+      [[clang::always_inline]] halves[k].lane[i] =
+          convert(laneValue<float>(source, i));
+    }
+    if (wave.mode.flushOutput16And64()) {
+      flushHalfDenormals(halves[k].lane, halves[k]);
+    }
+  }
+  TENON_LANES
+  for (unsigned i = 0; i < waveSize; ++i) {
+    halves[0].lane[i] = pack(halves[0].lane[i], halves[1].lane[i]);
+  }
+  writeRow(wave, instr.dst, halves[0]);
+}
+
 llvm::ArrayRef<OpcodeInfo> vectorConvertTable() {
   static const OpcodeInfo table[] = {
       valu<[](i32 a) { return float(a); }>("v_cvt_f32_i32"),
-      valu<[](u32 a) { return float(a); }>("v_cvt_f32_u32"),
+      valu<[](u32 a) { return floatOf(a); }>("v_cvt_f32_u32"),
       valu<[](float a) { return toInt(a); }>("v_cvt_i32_f32"),
       valu<[](float a) { return toUint(a); }>("v_cvt_u32_f32"),
       valu<[](float a) { return toInt(__builtin_floor(double(a) + 0.5)); }>(
@@ -87,7 +123,7 @@ llvm::ArrayRef<OpcodeInfo> vectorConvertTable() {
       valu<[](double a) { return toInt(a); }>("v_cvt_i32_f64"),
       valu<[](double a) { return toUint(a); }>("v_cvt_u32_f64"),
       valu<[](i32 a) { return double(a); }>("v_cvt_f64_i32"),
-      valu<[](u32 a) { return double(a); }>("v_cvt_f64_u32"),
+      valu<[](u32 a) { return doubleOf(a); }>("v_cvt_f64_u32"),
       valu<[](double a) {
         return a != a ? std::bit_cast<float>(std::bit_cast<u32>(float(a)) |
                                              0x400000)
@@ -103,11 +139,14 @@ llvm::ArrayRef<OpcodeInfo> vectorConvertTable() {
       valu<[](Half a) { return uint16_t(toUint16(float(a))); }>(
           "v_cvt_u16_f16"),
       valu<[](Half a) { return int16_t(toInt16(float(a))); }>("v_cvt_i16_f16"),
-      valu<[](float a, float b) {
-        return pack(halfBitsTowardZero(a), halfBitsTowardZero(b));
-      }>("v_cvt_pkrtz_f16_f32"),
-      valu<[](float a, float b) { return pack(halfBits(a), halfBits(b)); }>(
-          "v_cvt_pk_f16_f32"),
+      {"v_cvt_pkrtz_f16_f32",
+       execPackHalves<[](float a) { return halfBitsTowardZero(a); }>,
+       ValueType::I32,
+       {ValueType::F32, ValueType::F32}},
+      {"v_cvt_pk_f16_f32",
+       execPackHalves<[](float a) { return halfBits(a); }>,
+       ValueType::I32,
+       {ValueType::F32, ValueType::F32}},
       valu<[](float a, float b) {
         return roundToBf16(a) | roundToBf16(b) << 16;
       }>("v_cvt_pk_bf16_f32"),

@@ -139,7 +139,20 @@ static std::pair<T, bool> divScale(T value, T denominator, T numerator) {
   return {value, false};
 }
 
+/// Writes results of v_div_scale and v_div_fmas.
+template <typename T>
+static void finishAndWrite(Wave &wave, const Instr &instr, Row (&result)[2]) {
+  if constexpr (sizeof(T) == 8) {
+    finishFloat64(wave, instr, result[0], result[1]);
+    writeRow(wave, instr.dst + 1, result[1]);
+  } else {
+    finishFloat32(wave, instr, result[0]);
+  }
+  writeRow(wave, instr.dst, result[0]);
+}
+
 template <typename T> static void execDivScale(Wave &wave, const Instr &instr) {
+  RoundingOf16And64<sizeof(T) == 8> rounding(wave.mode);
   Row temp[3][2], result[2];
   Source value = fetch<T>(wave, instr, 0, temp[0]);
   Source denominator = fetch<T>(wave, instr, 1, temp[1]);
@@ -158,14 +171,12 @@ template <typename T> static void execDivScale(Wave &wave, const Instr &instr) {
       result[0].lane[i] = std::bit_cast<uint32_t>(scaled);
     }
   }
-  writeRow(wave, instr.dst, result[0]);
-  if constexpr (sizeof(T) == 8) {
-    writeRow(wave, instr.dst + 1, result[1]);
-  }
+  finishAndWrite<T>(wave, instr, result);
   wave.setPair(instr.sdst, mask & wave.exec());
 }
 
 template <typename T> static void execDivFmas(Wave &wave, const Instr &instr) {
+  RoundingOf16And64<sizeof(T) == 8> rounding(wave.mode);
   Row temp[3][2], result[2];
   Source a = fetch<T>(wave, instr, 0, temp[0]);
   Source b = fetch<T>(wave, instr, 1, temp[1]);
@@ -188,21 +199,21 @@ template <typename T> static void execDivFmas(Wave &wave, const Instr &instr) {
       result[0].lane[i] = std::bit_cast<uint32_t>(value);
     }
   }
-  writeRow(wave, instr.dst, result[0]);
-  if constexpr (sizeof(T) == 8) {
-    writeRow(wave, instr.dst + 1, result[1]);
-  }
+  finishAndWrite<T>(wave, instr, result);
 }
 
 void finishFloat32(Wave &wave, const Instr &instr, Row &result) {
   static constexpr float factors[] = {1.0f, 2.0f, 4.0f, 0.5f};
   float factor = factors[instr.omod];
   bool nanToZero = wave.mode.dx10Clamp();
-  if (instr.omod || instr.clamp) {
+  bool modifies =
+      usesOutputModifier(instr, wave.mode, wave.mode.flushOutput32());
+  if (modifies || instr.clamp) {
     for (uint32_t &lane : result.lane) {
       float value = std::bit_cast<float>(lane);
-      if (instr.omod) {
+      if (modifies) {
         value = withNan(value * factor, value);
+        value = std::fabs(value) < 0x1p-126f ? 0 : value;
       }
       if (instr.clamp) {
         value = value != value
@@ -219,10 +230,13 @@ void finishFloat32(Wave &wave, const Instr &instr, Row &result) {
 
 void finishFloat64(Wave &wave, const Instr &instr, Row &lo, Row &hi) {
   static constexpr double factors[] = {1.0, 2.0, 4.0, 0.5};
+  bool modifies =
+      usesOutputModifier(instr, wave.mode, wave.mode.flushOutput16And64());
   for (unsigned i = 0; i < waveSize; ++i) {
     double value = laneValue<double>({lo.lane, hi.lane}, i);
-    if (instr.omod) {
+    if (modifies) {
       value = withNan(value * factors[instr.omod], value);
+      value = std::fabs(value) < 0x1p-1022 ? 0 : value;
     }
     if (instr.clamp) {
       value = value != value ? (wave.mode.dx10Clamp() ? 0.0 : value)
@@ -245,8 +259,12 @@ llvm::ArrayRef<OpcodeInfo> vectorFloat32Table() {
       valu<[](float a, float b) { return mulFloat(a, b); }>("v_mul_f32"),
       valu<[](float a, float b) { return mulLegacy(a, b); }>(
           "v_mul_legacy_f32"),
-      valu<[](float a, float b) { return minFloat(a, b); }>("v_min_f32"),
-      valu<[](float a, float b) { return maxFloat(a, b); }>("v_max_f32"),
+      byIeeeMode<[](float a, float b) { return minFloat(a, b); },
+                 [](float a, float b) { return minFloat<false>(a, b); }>(
+          "v_min_f32"),
+      byIeeeMode<[](float a, float b) { return maxFloat(a, b); },
+                 [](float a, float b) { return maxFloat<false>(a, b); }>(
+          "v_max_f32"),
       valu<[](float a, float b, float c) { return fmaFloat(a, b, c); }>(
           "v_fma_f32"),
       valu<[](float a, float b, float c) { return fmaFloat(a, b, c); },
@@ -255,14 +273,22 @@ llvm::ArrayRef<OpcodeInfo> vectorFloat32Table() {
            opLiteralMid>("v_fmamk_f32"),
       valu<[](float a, float b, float c) { return fmaFloat(a, b, c); },
            opLiteralEnd>("v_fmaak_f32"),
-      valu<[](float a, float b, float c) {
+      byIeeeMode<[](float a, float b, float c) {
         return minFloat(minFloat(a, b), c);
-      }>("v_min3_f32"),
-      valu<[](float a, float b, float c) {
+      },
+                 [](float a, float b, float c) {
+                   return minFloat<false>(minFloat<false>(a, b), c);
+                 }>("v_min3_f32"),
+      byIeeeMode<[](float a, float b, float c) {
         return maxFloat(maxFloat(a, b), c);
-      }>("v_max3_f32"),
-      valu<[](float a, float b, float c) { return medFloat(a, b, c); }>(
-          "v_med3_f32"),
+      },
+                 [](float a, float b, float c) {
+                   return maxFloat<false>(maxFloat<false>(a, b), c);
+                 }>("v_max3_f32"),
+      byIeeeMode<[](float a, float b, float c) { return medFloat(a, b, c); },
+                 [](float a, float b, float c) {
+                   return medFloat<false>(a, b, c);
+                 }>("v_med3_f32"),
       valu<[](float a, float b, float c) { return minimum(minimum(a, b), c); }>(
           "v_minimum3_f32"),
       valu<[](float a, float b, float c) { return maximum(maximum(a, b), c); }>(

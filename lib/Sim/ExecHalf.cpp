@@ -32,12 +32,6 @@ static Half fmaHalf(Half a, Half b, Half c) {
   double sum = double(x) * double(y) + double(z);
   return Half(withNan(roundToOdd(sum), x, y, z));
 }
-static Half minHalf(Half a, Half b) {
-  return Half(minFloat(float(a), float(b)));
-}
-static Half maxHalf(Half a, Half b) {
-  return Half(maxFloat(float(a), float(b)));
-}
 
 static u16 saturatedU16(int64_t value) {
   return u16(std::clamp<int64_t>(value, 0, 0xFFFF));
@@ -83,9 +77,14 @@ static Half fractHalf(Half a) {
 
 void finishHalf(Wave &wave, const Instr &instr, Row &result) {
   static constexpr float factors[] = {1.0f, 2.0f, 4.0f, 0.5f};
+  bool modifies =
+      usesOutputModifier(instr, wave.mode, wave.mode.flushOutput16And64());
   for (uint32_t &lane : result.lane) {
     float value = std::bit_cast<Half>(u16(lane));
-    value = instr.omod ? withNan(value * factors[instr.omod], value) : value;
+    if (modifies) {
+      value = withNan(value * factors[instr.omod], value);
+      value = std::fabs(value) < 0x1p-14f ? 0 : value;
+    }
     if (instr.clamp) {
       value = value != value ? (wave.mode.dx10Clamp() ? 0.0f : value)
                              : std::clamp(value, 0.0f, 1.0f);
@@ -118,19 +117,34 @@ llvm::ArrayRef<OpcodeInfo> vectorHalfTable() {
       valu<[](Half a, Half b) { return subHalf(a, b); }>("v_sub_f16"),
       valu<[](Half a, Half b) { return subHalf(b, a); }>("v_subrev_f16"),
       valu<[](Half a, Half b) { return mulHalf(a, b); }>("v_mul_f16"),
-      valu<[](Half a, Half b) { return minHalf(a, b); }>("v_min_f16"),
-      valu<[](Half a, Half b) { return maxHalf(a, b); }>("v_max_f16"),
+      byIeeeMode<[](Half a, Half b) { return minFloat(a, b); },
+                 [](Half a, Half b) { return minFloat<false>(a, b); }>(
+          "v_min_f16"),
+      byIeeeMode<[](Half a, Half b) { return maxFloat(a, b); },
+                 [](Half a, Half b) { return maxFloat<false>(a, b); }>(
+          "v_max_f16"),
       valu<[](Half a, i16 b) { return ldexpHalf(a, b); }>("v_ldexp_f16"),
       valu<[](Half a, Half b, Half c) { return fmaHalf(a, b, c); }, opReadsDst>(
           "v_fma_f16"),
-      valu<[](Half a, Half b, Half c) { return minHalf(minHalf(a, b), c); },
-           opReadsDst>("v_min3_f16"),
-      valu<[](Half a, Half b, Half c) { return maxHalf(maxHalf(a, b), c); },
-           opReadsDst>("v_max3_f16"),
-      valu<[](Half a, Half b, Half c) {
-        return Half(medFloat(float(a), float(b), float(c)));
+      byIeeeMode<[](Half a, Half b, Half c) {
+        return minFloat(minFloat(a, b), c);
       },
-           opReadsDst>("v_med3_f16"),
+                 [](Half a, Half b, Half c) {
+                   return minFloat<false>(minFloat<false>(a, b), c);
+                 },
+                 opReadsDst>("v_min3_f16"),
+      byIeeeMode<[](Half a, Half b, Half c) {
+        return maxFloat(maxFloat(a, b), c);
+      },
+                 [](Half a, Half b, Half c) {
+                   return maxFloat<false>(maxFloat<false>(a, b), c);
+                 },
+                 opReadsDst>("v_max3_f16"),
+      byIeeeMode<[](Half a, Half b, Half c) { return medFloat(a, b, c); },
+                 [](Half a, Half b, Half c) {
+                   return medFloat<false>(a, b, c);
+                 },
+                 opReadsDst>("v_med3_f16"),
       valu<[](Half a) { return fractHalf(a); }>("v_fract_f16"),
       valu<[](Half a) { return Half(__builtin_truncf(a)); }>("v_trunc_f16"),
       valu<[](Half a) { return Half(__builtin_ceilf(a)); }>("v_ceil_f16"),

@@ -101,7 +101,7 @@ static void execPackedMov(Wave &wave, const Instr &instr) {
 
 /// The two halves of source `k` that op_sel and op_sel_hi choose, each in the
 /// low bits of a row.
-template <bool isFloat>
+template <bool isFloat, bool isBf16 = false>
 static void fetchHalves(Wave &wave, const Instr &instr, unsigned k, Row &lo,
                         Row &hi) {
   Row temp[2];
@@ -115,7 +115,7 @@ static void fetchHalves(Wave &wave, const Instr &instr, unsigned k, Row &lo,
     lo.lane[i] = ((source.lo[i] >> loShift) & 0xFFFF) ^ loFlip;
     hi.lane[i] = ((source.lo[i] >> hiShift) & 0xFFFF) ^ hiFlip;
   }
-  if (isFloat && wave.mode.flushInput16And64()) [[unlikely]] {
+  if (isFloat && !isBf16 && wave.mode.flushInput16And64()) [[unlikely]] {
     flushHalfDenormals(lo.lane, lo);
     flushHalfDenormals(hi.lane, hi);
   }
@@ -198,6 +198,19 @@ static constexpr OpcodeInfo packedClampable(llvm::StringLiteral name) {
   return info;
 }
 
+/// Minima and maxima, which the IEEE bit of MODE changes.
+template <auto ieee, auto other>
+static void execPackedByIeeeMode(Wave &wave, const Instr &instr) {
+  wave.mode.ieee() ? execPackedHalf<Half, ieee>(wave, instr)
+                   : execPackedHalf<Half, other>(wave, instr);
+}
+template <auto ieee, auto other>
+static constexpr OpcodeInfo packedByIeeeMode(llvm::StringLiteral name) {
+  OpcodeInfo info = packedHalf<Half, ieee>(name);
+  info.handler = execPackedByIeeeMode<ieee, other>;
+  return info;
+}
+
 /// Minimum and maximum that propagate NaNs.
 static Half minimumHalf(Half a, Half b) {
   float x = a, y = b;
@@ -215,14 +228,22 @@ static void fetchMixed(Wave &wave, const Instr &instr, unsigned k, Row &out) {
   Source source = fetch<u32>(wave, instr, k, temp);
   bool isHalf = (instr.opSelHi >> k) & 1;
   unsigned shift = (instr.opSel >> k) & 1 ? 16 : 0;
-  for (unsigned i = 0; i < waveSize; ++i) {
-    float value =
-        isHalf ? float(std::bit_cast<Half>(uint16_t(source.lo[i] >> shift)))
-               : std::bit_cast<float>(source.lo[i]);
-    out.lane[i] = std::bit_cast<u32>(value);
-  }
-  if (wave.mode.flushInput32()) {
-    flushDenormals(out.lane, out);
+  // FP_DENORM of each operand's own width.
+  if (isHalf) {
+    for (unsigned i = 0; i < waveSize; ++i) {
+      out.lane[i] = source.lo[i] >> shift;
+    }
+    if (wave.mode.flushInput16And64()) {
+      flushHalfDenormals(out.lane, out);
+    }
+    for (u32 &lane : out.lane) {
+      lane = std::bit_cast<u32>(float(std::bit_cast<Half>(uint16_t(lane))));
+    }
+  } else {
+    std::memcpy(out.lane, source.lo, sizeof(out.lane));
+    if (wave.mode.flushInput32()) {
+      flushDenormals(out.lane, out);
+    }
   }
   uint8_t mods =
       (instr.src[k].mods & modNeg) | ((instr.negHi >> k) & 1 ? modAbs : 0);
@@ -249,9 +270,15 @@ static void execFmaMix(Wave &wave, const Instr &instr) {
     finishFloat32(wave, instr, result);
   }
   if constexpr (kind != MixResult::Float) {
+    RoundingOf16And64<true> rounding(wave.mode);
+    for (u32 &lane : result.lane) {
+      lane = std::bit_cast<uint16_t>(Half(std::bit_cast<float>(lane)));
+    }
+    if (wave.mode.flushOutput16And64()) {
+      flushHalfDenormals(result.lane, result);
+    }
     for (unsigned i = 0; i < waveSize; ++i) {
-      u32 half =
-          std::bit_cast<uint16_t>(Half(std::bit_cast<float>(result.lane[i])));
+      u32 half = result.lane[i];
       result.lane[i] = kind == MixResult::LowHalf
                            ? (old[i] & 0xFFFF0000) | half
                            : (old[i] & 0xFFFF) | half << 16;
@@ -261,11 +288,11 @@ static void execFmaMix(Wave &wave, const Instr &instr) {
 }
 
 /// Dot products of two 16-bit pairs with a 32-bit accumulator.
-template <auto toFloat>
+template <auto toFloat, bool isBf16 = false>
 static void execDot2Float(Wave &wave, const Instr &instr) {
   Row lo[2], hi[2], temp[2], result;
   for (unsigned k = 0; k < 2; ++k) {
-    fetchHalves<true>(wave, instr, k, lo[k], hi[k]);
+    fetchHalves<true, isBf16>(wave, instr, k, lo[k], hi[k]);
   }
   Source c = fetch<float>(wave, instr, 2, temp);
   for (unsigned i = 0; i < waveSize; ++i) {
@@ -367,14 +394,12 @@ llvm::ArrayRef<OpcodeInfo> vectorPackedTable() {
                    float x = a, y = b, z = c;
                    return Half(withNan(roundToOdd(double(x) * y + z), x, y, z));
                  }>("v_pk_fma_f16"),
-      packedHalf<Half,
-                 [](Half a, Half b) {
-                   return Half(minFloat(float(a), float(b)));
-                 }>("v_pk_min_f16"),
-      packedHalf<Half,
-                 [](Half a, Half b) {
-                   return Half(maxFloat(float(a), float(b)));
-                 }>("v_pk_max_f16"),
+      packedByIeeeMode<[](Half a, Half b) { return minFloat(a, b); },
+                       [](Half a, Half b) { return minFloat<false>(a, b); }>(
+          "v_pk_min_f16"),
+      packedByIeeeMode<[](Half a, Half b) { return maxFloat(a, b); },
+                       [](Half a, Half b) { return maxFloat<false>(a, b); }>(
+          "v_pk_max_f16"),
       packedClampable<u16, [](u16 a, u16 b) { return u16(a + b); },
                       [](u16 a, u16 b) { return saturatedU16(int(a) + b); }>(
           "v_pk_add_u16"),
@@ -430,7 +455,7 @@ llvm::ArrayRef<OpcodeInfo> vectorPackedTable() {
        ValueType::F32,
        {ValueType::PackedF16, ValueType::PackedF16, ValueType::F32}},
       {"v_dot2_f32_bf16",
-       execDot2Float<fromBf16>,
+       execDot2Float<fromBf16, true>,
        ValueType::F32,
        {ValueType::PackedF16, ValueType::PackedF16, ValueType::F32}},
       {"v_dot2c_f32_f16",
@@ -479,7 +504,7 @@ llvm::ArrayRef<OpcodeInfo> vectorPackedTable() {
        {ValueType::PackedF16, ValueType::PackedF16, ValueType::None},
        opAccumulates},
       {"v_dot2c_f32_bf16",
-       execBothHalves<execDot2Float<fromBf16>>,
+       execBothHalves<execDot2Float<fromBf16, true>>,
        ValueType::F32,
        {ValueType::PackedF16, ValueType::PackedF16, ValueType::None},
        opAccumulates},

@@ -51,8 +51,12 @@ llvm::ArrayRef<OpcodeInfo> vectorWideTable() {
           "v_lshl_add_u64"),
       valu<[](double a, double b) { return addFloat(a, b); }>("v_add_f64"),
       valu<[](double a, double b) { return mulFloat(a, b); }>("v_mul_f64"),
-      valu<[](double a, double b) { return minFloat(a, b); }>("v_min_f64"),
-      valu<[](double a, double b) { return maxFloat(a, b); }>("v_max_f64"),
+      byIeeeMode<[](double a, double b) { return minFloat(a, b); },
+                 [](double a, double b) { return minFloat<false>(a, b); }>(
+          "v_min_f64"),
+      byIeeeMode<[](double a, double b) { return maxFloat(a, b); },
+                 [](double a, double b) { return maxFloat<false>(a, b); }>(
+          "v_max_f64"),
       valu<[](double a, double b, double c) { return fmaFloat(a, b, c); }>(
           "v_fma_f64"),
       valu<[](double a, double b, double c) { return fmaFloat(a, b, c); },

@@ -25,6 +25,11 @@ template <> struct FloatBits<double> {
   static constexpr Bits quiet = Bits(1) << 51, invalid = Bits(0xFFF) << 51;
 };
 
+template <> struct FloatBits<_Float16> {
+  using Bits = uint16_t;
+  static constexpr Bits quiet = 0x0200, invalid = 0x7E00;
+};
+
 // What a lane computes must be inlined, or the loop over lanes stays scalar.
 #pragma clang attribute push(__attribute__((always_inline)),                   \
                              apply_to = function)
@@ -70,28 +75,43 @@ inline double fmaFloat(double a, double b, double c) {
   return withNan(__builtin_fma(a, b, c), a, b, c);
 }
 
-/// Minimum of IEEE mode: a NaN loses against a number, -0 is below +0.
-template <typename T> inline T minFloat(T a, T b) {
+template <typename T> inline bool isSignalling(T value) {
+  using Bits = typename FloatBits<T>::Bits;
+  return value != value &&
+         (std::bit_cast<Bits>(value) & FloatBits<T>::quiet) == 0;
+}
+
+/// Of a minimum or maximum: a NaN loses against a number, the first of two
+/// against the second. In IEEE mode signalling ones come before all else.
+template <bool ieee, typename T> inline T pickNan(T result, T a, T b) {
+  result = b != b ? a : result;
+  result = a != a ? b : result;
+  if constexpr (ieee) {
+    result = isSignalling(b) ? quieted(b) : result;
+    result = isSignalling(a) ? quieted(a) : result;
+  }
+  return result;
+}
+
+/// Minimum and maximum as V_MIN_F32 and V_MAX_F32 of the CDNA3 ISA have them;
+/// -0 is below +0.
+template <bool ieee = true, typename T> inline T minFloat(T a, T b) {
   using Bits = typename FloatBits<T>::Bits;
   // Of two zeros the OR of the bits has the sign if any has.
   T equal =
       std::bit_cast<T>(Bits(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b)));
-  T result = a < b ? a : (a == b ? equal : b);
-  result = b != b ? a : result;
-  return result != result ? (a != a ? quieted(a) : quieted(b)) : result;
+  return pickNan<ieee>(a < b ? a : (a == b ? equal : b), a, b);
 }
-template <typename T> inline T maxFloat(T a, T b) {
+template <bool ieee = true, typename T> inline T maxFloat(T a, T b) {
   using Bits = typename FloatBits<T>::Bits;
   T equal =
       std::bit_cast<T>(Bits(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b)));
-  T result = a > b ? a : (a == b ? equal : b);
-  result = b != b ? a : result;
-  return result != result ? (a != a ? quieted(a) : quieted(b)) : result;
+  return pickNan<ieee>(a > b ? a : (a == b ? equal : b), a, b);
 }
 
 /// Middle of three; with a NaN among them the minimum, as v_med3 does.
-template <typename T> inline T medFloat(T a, T b, T c) {
-  T low = minFloat(minFloat(a, b), c);
+template <bool ieee = true, typename T> inline T medFloat(T a, T b, T c) {
+  T low = minFloat<ieee>(minFloat<ieee>(a, b), c);
   T high = maxFloat(maxFloat(a, b), c);
   T middle = high == a ? maxFloat(b, c)
                        : (high == b ? maxFloat(a, c) : maxFloat(a, b));

@@ -215,6 +215,13 @@ inline void writeRow(Wave &wave, unsigned row, const Row &result) {
   }
 }
 
+/// Whether an output modifier counts: not in IEEE mode, and not together with
+/// denormal results. One that counts makes denormals and -0 to +0.
+inline bool usesOutputModifier(const Instr &instr, const Mode &mode,
+                               bool flushesOutput) {
+  return instr.omod && flushesOutput && !mode.ieee();
+}
+
 /// Applies omod and clamp, and flushes denormal results.
 void finishFloat32(Wave &wave, const Instr &instr, Row &result);
 void finishFloat64(Wave &wave, const Instr &instr, Row &lo, Row &hi);
@@ -322,6 +329,20 @@ template <auto plain, auto saturating, uint32_t flags = opNone>
 constexpr OpcodeInfo clampable(llvm::StringLiteral name) {
   OpcodeInfo info = valu<plain, flags>(name);
   info.handler = execClampable<plain, saturating, flags>;
+  return info;
+}
+
+/// Minima and maxima, which the IEEE bit of MODE changes.
+template <auto ieee, auto other, uint32_t flags>
+void execByIeeeMode(Wave &wave, const Instr &instr) {
+  wave.mode.ieee() ? execValu<ieee, flags>(wave, instr)
+                   : execValu<other, flags>(wave, instr);
+}
+
+template <auto ieee, auto other, uint32_t flags = opNone>
+constexpr OpcodeInfo byIeeeMode(llvm::StringLiteral name) {
+  OpcodeInfo info = valu<ieee, flags>(name);
+  info.handler = execByIeeeMode<ieee, other, flags>;
   return info;
 }
 
