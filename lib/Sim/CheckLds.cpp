@@ -21,18 +21,50 @@ void LdsOrder::reset(unsigned waves, uint32_t ldsBytes) {
   firstId = nextId;
   accesses.clear();
   orderedBelow.assign(waves, firstId);
-  atomicTimes.assign(waves, {});
-  epoch = atomicTime = 0;
+  synchronisedBelow.assign(size_t(waves) * waves, 0);
+  clocks.clear();
+  epoch = 0;
   anyCopies = false;
 }
 
-uint32_t LdsOrder::begin(unsigned wave, uint32_t record, LdsAccessKind kind) {
-  accesses.push_back({record, uint16_t(wave), kind, never, never});
+uint32_t LdsOrder::begin(unsigned wave, uint32_t record, LdsAccessKind kind,
+                         unsigned waits) {
+  accesses.push_back(
+      {record, uint16_t(wave), kind, never, never, uint8_t(waits)});
   anyCopies |= kind == LdsAccessKind::Copy;
-  if (kind == LdsAccessKind::Atomic) {
-    atomicTimes[wave].push_back(++atomicTime);
-  }
   return nextId++;
+}
+
+void LdsOrder::synchronise(uint32_t address, bool acquires) {
+  const Access &now = accesses.back();
+  uint32_t dword = address / 4;
+  if (dword >= dwords) {
+    return;
+  }
+  uint32_t *mine = &synchronisedBelow[size_t(now.wave) * waveCount];
+  if (now.kind == LdsAccessKind::Poll) {
+    for (unsigned wave = 0; wave < waveCount; ++wave) {
+      uint32_t id = writes[size_t(wave) * dwords + dword] >> maskBits;
+      if (wave != now.wave && id >= firstId &&
+          info(id).kind == LdsAccessKind::Write) {
+        mine[wave] = std::max(mine[wave], id + 1);
+      }
+    }
+  }
+  auto clock = clocks.find(dword);
+  if (acquires && clock != clocks.end()) {
+    for (unsigned wave = 0; wave < waveCount; ++wave) {
+      mine[wave] = std::max(mine[wave], clock->second[wave]);
+    }
+  }
+  if (now.kind == LdsAccessKind::Atomic) {
+    std::vector<uint32_t> &released = clocks[dword];
+    released.resize(waveCount);
+    for (unsigned wave = 0; wave < waveCount; ++wave) {
+      released[wave] = std::max(released[wave], mine[wave]);
+    }
+    released[now.wave] = nextId;
+  }
 }
 
 void LdsOrder::complete(uint32_t access) {
@@ -40,8 +72,10 @@ void LdsOrder::complete(uint32_t access) {
     return; // of an earlier workgroup
   }
   Access &entry = accesses[access - firstId];
-  entry.completeEpoch = epoch;
-  entry.completeTime = atomicTime;
+  if (--entry.waits == 0) {
+    entry.completeEpoch = epoch;
+    entry.completeId = nextId;
+  }
 }
 
 void LdsOrder::barrier() {
@@ -58,20 +92,14 @@ void LdsOrder::barrier() {
   firstId = oldest;
 }
 
-bool LdsOrder::isOrdered(const Access &earlier, unsigned wave) const {
-  if (earlier.completeEpoch == never) {
-    return false;
-  }
-  if (earlier.completeEpoch < epoch) {
+bool LdsOrder::isOrdered(uint32_t id, const Access &earlier,
+                         unsigned wave) const {
+  if (earlier.completeEpoch != never && earlier.completeEpoch < epoch) {
     return true;
   }
-  // Released by the first atomic after its completion, acquired by a later one.
-  const std::vector<uint32_t> &releases = atomicTimes[earlier.wave];
-  const std::vector<uint32_t> &acquires = atomicTimes[wave];
-  auto release =
-      std::upper_bound(releases.begin(), releases.end(), earlier.completeTime);
-  return release != releases.end() && !acquires.empty() &&
-         acquires.back() > *release;
+  uint32_t below = synchronisedBelow[size_t(wave) * waveCount + earlier.wave];
+  return earlier.kind == LdsAccessKind::Copy ? earlier.completeId <= below
+                                             : id < below;
 }
 
 std::optional<LdsConflict> LdsOrder::against(uint32_t entry, unsigned otherWave,
@@ -97,8 +125,12 @@ std::optional<LdsConflict> LdsOrder::against(uint32_t entry, unsigned otherWave,
                      now.kind == LdsAccessKind::Write;
     bool bothAtomic = earlier.kind == LdsAccessKind::Atomic &&
                       now.kind == LdsAccessKind::Atomic;
-    if (id < orderedBelow[otherWave] || bothAtomic || sameValue ||
-        isOrdered(earlier, now.wave)) {
+    bool isPolled = (earlier.kind == LdsAccessKind::Poll ||
+                     now.kind == LdsAccessKind::Poll) &&
+                    earlier.kind != LdsAccessKind::Copy &&
+                    now.kind != LdsAccessKind::Copy;
+    if (id < orderedBelow[otherWave] || bothAtomic || sameValue || isPolled ||
+        isOrdered(id, earlier, now.wave)) {
       return std::nullopt;
     }
   }
@@ -114,7 +146,8 @@ std::optional<LdsConflict> LdsOrder::touch(uint32_t address, unsigned bytes,
                                            bool unchanged) {
   const Access &now = accesses.back();
   uint32_t id = nextId - 1;
-  bool isWrite = now.kind != LdsAccessKind::Read;
+  bool isWrite =
+      now.kind != LdsAccessKind::Read && now.kind != LdsAccessKind::Poll;
   std::optional<LdsConflict> conflict;
   uint64_t end = uint64_t(address) + bytes;
   for (uint64_t at = address; at < end; at = (at / 4 + 1) * 4) {

@@ -4,6 +4,8 @@
 #ifndef TENON_LIB_SIM_CHECKLDS_H
 #define TENON_LIB_SIM_CHECKLDS_H
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -16,6 +18,7 @@ enum class LdsAccessKind : uint8_t {
   Write,
   Atomic,
   Copy, ///< a write by a load into LDS
+  Poll, ///< a read in a loop that waits for what it reads
 };
 
 /// An earlier access that is not ordered before a later one.
@@ -31,17 +34,25 @@ struct LdsConflict {
 /// The accesses of one workgroup to LDS and their order.
 ///
 /// An access is complete at the wait of its own wave that covers it. It is
-/// ordered before what other waves do after the next barrier. LDS atomics order
-/// too: what is complete before an atomic of one wave is ordered before what
-/// another wave does after a later atomic of its own. Accesses of one wave are
-/// ordered, except that copies into LDS go another way than ds_* instructions.
+/// ordered before what other waves do after the next barrier. Atomics order
+/// too, by location, and so do loops that poll one: what a wave has issued
+/// ahead of an atomic, or of a write that is polled, comes before what another
+/// wave does after an atomic or a poll that sees it, for LDS works through the
+/// ds_* instructions of a wave in order. Copies into LDS go another way and
+/// have to be complete.
 class LdsOrder {
 public:
   /// Starts a workgroup.
   void reset(unsigned waves, uint32_t ldsBytes);
 
   /// Begins an access of a whole instruction; returns its number.
-  uint32_t begin(unsigned wave, uint32_t record, LdsAccessKind kind);
+  /// It is complete when waits have covered it so many times.
+  uint32_t begin(unsigned wave, uint32_t record, LdsAccessKind kind,
+                 unsigned waits = 1);
+
+  /// The access begun last, an atomic or a poll, synchronises at an address;
+  /// an atomic that returns nothing acquires nothing.
+  void synchronise(uint32_t address, bool acquires);
 
   /// Adds bytes [address, address + bytes) to the access begun last, and finds
   /// out whether something else is in the way. A write that leaves the bytes
@@ -62,12 +73,13 @@ private:
     uint16_t wave;
     LdsAccessKind kind;
     uint32_t completeEpoch; ///< `never` while in flight
-    uint32_t completeTime;  ///< in LDS atomics of the workgroup
+    uint32_t completeId;    ///< number of the next access at that time
+    uint8_t waits;          ///< that are missing
   };
   static constexpr uint32_t never = ~0u;
 
   const Access &info(uint32_t id) const { return accesses[id - firstId]; }
-  bool isOrdered(const Access &earlier, unsigned wave) const;
+  bool isOrdered(uint32_t id, const Access &earlier, unsigned wave) const;
   /// What the shadow entry of another (or the own) wave has against us.
   std::optional<LdsConflict> against(uint32_t entry, unsigned otherWave,
                                      bool isWrite, unsigned mask,
@@ -82,9 +94,11 @@ private:
   std::vector<uint32_t> reads, writes; ///< by wave and dword
   std::vector<Access> accesses;        ///< from firstId on
   std::vector<uint32_t> orderedBelow;  ///< by wave: older ones are ordered
-  std::vector<std::vector<uint32_t>> atomicTimes; ///< by wave
+  /// By wave and other wave: what synchronisation has put in order.
+  std::vector<uint32_t> synchronisedBelow;
+  llvm::DenseMap<uint32_t, std::vector<uint32_t>> clocks; ///< by dword
   uint32_t firstId = 1, nextId = 1;
-  uint32_t epoch = 0, atomicTime = 0;
+  uint32_t epoch = 0;
   bool anyCopies = false; ///< in this workgroup
 };
 

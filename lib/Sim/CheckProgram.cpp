@@ -504,8 +504,40 @@ static std::vector<std::string> textsOf(const Program &program) {
   return texts;
 }
 
+/// Whether an instruction may stand in a loop that waits for a value in LDS:
+/// one that counts or computes with something else does not wait.
+static bool mayStandInPoll(StringRef text, const CheckRecord &record) {
+  if (record.kind == CheckKind::Lds) {
+    return text.starts_with("ds_read_b32") || text.starts_with("ds_read_b64 ");
+  }
+  for (StringRef prefix :
+       {"s_waitcnt", "s_nop", "s_sleep", "s_setprio", "s_cmp", "s_cbranch",
+        "s_branch", "s_and", "s_or", "s_mov", "s_xor", "v_cmp", "v_mov",
+        "v_readfirstlane", "v_and_b32", "v_cndmask"}) {
+    if (text.starts_with(prefix)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 CheckProgram::CheckProgram(const Program &program)
-    : CheckProgram(textsOf(program), program.processor()) {}
+    : CheckProgram(textsOf(program), program.processor()) {
+  constexpr uint32_t longest = 24; // instructions of a loop that polls
+  for (uint32_t last = 0; last < list.size(); ++last) {
+    const Instr &branch = program.records()[last];
+    uint32_t first = branch.target;
+    bool isBackwards = branch.instructionClass == InstructionClass::Branch &&
+                       branch.encoding == Encoding::Sopp && first <= last &&
+                       last - first < longest;
+    for (uint32_t i = first; isBackwards && i <= last; ++i) {
+      isBackwards = mayStandInPoll(program.text(program.records()[i]), list[i]);
+    }
+    for (uint32_t i = first; isBackwards && i <= last; ++i) {
+      list[i].polls = list[i].kind == CheckKind::Lds;
+    }
+  }
+}
 
 CheckProgram::CheckProgram(ArrayRef<std::string> texts, Processor processor)
     : target(processor) {

@@ -165,6 +165,7 @@ struct CheckRecord {
   uint8_t firstSource = 1;
   uint8_t halfSources = 0;  ///< bit k: source k is a half that op_sel names
   bool halfResult = false;  ///< the result is a half
+  bool polls = false;       ///< an LDS read in a loop that waits for its value
   bool highResult = false;  ///< always the upper half
   bool keepsOther = false;  ///< a partial result keeps the other bits
   bool extendsSign = false; ///< of a load

@@ -64,7 +64,9 @@ void WaveChecks::before(Wave &wave, uint32_t record) {
       followFlat(wave, now);
     }
   }
-  if (now.kind == CheckKind::Lds && now.bytes) {
+  if (now.is(checkFlat) || now.is(checkScratch)) {
+    localAccess(wave, now);
+  } else if (now.kind == CheckKind::Lds && now.bytes) {
     ldsAccess(wave, now);
   } else if (now.is(checkToLds)) {
     copyToLds(wave, now);
@@ -109,7 +111,8 @@ static FlatPlace flatPlace(const Wave &wave, const Instr &instr,
 static std::string describe(const LdsConflict &conflict, const Wave &wave,
                             LdsAccessKind kind) {
   bool own = conflict.wave == wave.waveIndex;
-  const char *now = kind == LdsAccessKind::Read    ? "read"
+  const char *now = kind == LdsAccessKind::Read || kind == LdsAccessKind::Poll
+                        ? "read"
                     : kind == LdsAccessKind::Write ? "write"
                     : kind == LdsAccessKind::Copy  ? "copy"
                                                    : "atomic";
@@ -204,6 +207,7 @@ void WaveChecks::ldsAccess(Wave &wave, const CheckRecord &record) {
   }
   LdsAccessKind kind = record.is(checkAtomic)  ? LdsAccessKind::Atomic
                        : record.is(checkStore) ? LdsAccessKind::Write
+                       : record.polls          ? LdsAccessKind::Poll
                                                : LdsAccessKind::Read;
   wave.waits.currentAccess =
       group->ldsOrder.begin(wave.waveIndex, current, kind);
@@ -213,13 +217,81 @@ void WaveChecks::ldsAccess(Wave &wave, const CheckRecord &record) {
   const uint32_t *address = wave.v[instr.addr];
   unsigned parts = record.is(checkTwoAddress) ? 2 : 1;
   for (unsigned part = 0; part < parts; ++part) {
-    ldsPart(wave, record, address, uint32_t(part ? instr.imm1 : instr.imm),
-            part ? instr.data1 : instr.data, kind);
+    uint32_t offset = uint32_t(part ? instr.imm1 : instr.imm);
+    ldsPart(wave, record, address, offset, part ? instr.data1 : instr.data,
+            kind);
+    bool synchronises =
+        kind == LdsAccessKind::Atomic || kind == LdsAccessKind::Poll;
+    for (uint64_t rest = synchronises ? wave.exec() : 0; rest;
+         rest &= rest - 1) {
+      group->ldsOrder.synchronise(address[std::countr_zero(rest)] + offset,
+                                  record.is(checkLoad));
+    }
   }
   AccessStatistics &statistics = group->statistics;
   (kind == LdsAccessKind::Read    ? statistics.ldsReadBytes
    : kind == LdsAccessKind::Write ? statistics.ldsWriteBytes
                                   : statistics.ldsAtomicBytes) += parts * bytes;
+}
+
+/// Scratch accesses, and FLAT ones to LDS or scratch: alignment and order.
+void WaveChecks::localAccess(Wave &wave, const CheckRecord &record) {
+  const Instr &instr = wave.program->records()[current];
+  LdsAccessKind kind = record.is(checkAtomic)  ? LdsAccessKind::Atomic
+                       : record.is(checkStore) ? LdsAccessKind::Write
+                                               : LdsAccessKind::Read;
+  unsigned bytes = record.bytes;
+  unsigned unit = record.is(checkAtomic) ? bytes : std::min(bytes, 4u);
+  bool hasBegun = false, raced = false, misaligned = false;
+  for (uint64_t rest = wave.exec(); rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    FlatPlace place = {FlatSpace::Private, 0};
+    if (record.is(checkFlat)) {
+      place = flatPlace(wave, instr, lane);
+    } else {
+      place.offset = uint32_t(scratchAddress(wave, instr, lane));
+    }
+    if (place.space == FlatSpace::Global) {
+      continue;
+    }
+    bool isLds = place.space == FlatSpace::Lds;
+    if (place.offset % unit && !misaligned) [[unlikely]] {
+      misaligned = true;
+      report(Check::Align, wave, int(lane),
+             formatv("{0} bytes at {1} address {2:x}, which is no multiple of "
+                     "{3}",
+                     bytes, isLds ? "LDS" : "scratch", place.offset, unit)
+                 .str());
+    }
+    if (!isLds) {
+      if (!record.is(checkFlat) && !instr.addrUsed) {
+        break; // all lanes have the same offset
+      }
+      continue;
+    }
+    if (!hasBegun) {
+      // FLAT accesses count in both counters.
+      hasBegun = true;
+      wave.waits.currentAccess =
+          group->ldsOrder.begin(wave.waveIndex, current, kind, /*waits=*/2);
+      wave.waits.completed = &completed;
+    }
+    std::optional<LdsConflict> conflict =
+        group->ldsOrder.touch(place.offset, bytes);
+    if (conflict && kind == LdsAccessKind::Write &&
+        leavesUnchanged(wave, instr.data, lane, place.offset, bytes)) {
+      conflict = group->ldsOrder.touch(place.offset, bytes, /*unchanged=*/true);
+    }
+    if (kind == LdsAccessKind::Atomic) {
+      group->ldsOrder.synchronise(place.offset, record.is(checkLoad));
+    }
+    if (conflict && !raced) [[unlikely]] {
+      raced = true;
+      report(conflict->wave == wave.waveIndex ? Check::Wait : Check::LdsRace,
+             wave, int(lane), describe(*conflict, wave, kind),
+             FindingSite{0, conflict->wave, -1, conflict->record});
+    }
+  }
 }
 
 /// A load into LDS writes at M0 + offset + lane * size.

@@ -62,6 +62,7 @@ public:
 
 private:
   void ldsAccess(Wave &wave, const CheckRecord &record);
+  void localAccess(Wave &wave, const CheckRecord &record);
   void ldsPart(Wave &wave, const CheckRecord &record, const uint32_t *address,
                uint32_t offset, unsigned row, LdsAccessKind kind);
   void countBankConflicts(const CheckRecord &record, const uint32_t *address,

@@ -18,6 +18,7 @@ inline std::string runWorkgroups(const std::string &body, unsigned groups = 1,
                                  std::optional<uint64_t> order = std::nullopt) {
   KernelOptions options;
   options.ldsBytes = 16384;
+  options.scratchBytes = 16;
   std::shared_ptr<const CodeObject> object = loadObject(assemble(
       "  s_load_dwordx2 s[4:5], s[0:1], 0x0\n  v_lshlrev_b32 v1, 2, v0\n"
       "  v_lshrrev_b32 v2, 6, v0\n  s_nop 0\n  v_readfirstlane_b32 s6, v2\n"

@@ -84,6 +84,68 @@ TEST(SimCheck, LdsAtomicsOrder) {
   EXPECT_TRUE(has(text, "lds-race")) << text;
 }
 
+/// Wave 0 writes a row of LDS and sets the flag at 0x2000, wave 1 waits for the
+/// flag and reads the row; `v5` is the address of the flag, `v6` one.
+std::string handOver(const std::string &set, const std::string &poll,
+                     const std::string &write = "ds_write_b32 v1, v0") {
+  return runWorkgroups(
+      "  v_mov_b32 v5, 0x2000\n  v_mov_b32 v6, 1\n  v_mov_b32 v8, 0\n"
+      "  s_cmp_eq_u32 s6, 0\n  s_cbranch_scc0 .Lclear\n"
+      "  ds_write_b32 v5, v8\n.Lclear:\n  s_waitcnt lgkmcnt(0)\n"
+      "  s_barrier\n  s_cmp_eq_u32 s6, 0\n  s_cbranch_scc1 .Lproducer\n"
+      "  s_cmp_eq_u32 s6, 1\n  s_cbranch_scc0 .Lend\n"
+      ".Lpoll:\n  " +
+      poll +
+      "\n  s_waitcnt lgkmcnt(0)\n  v_readfirstlane_b32 s8, v7\n"
+      "  s_cmp_eq_u32 s8, 0\n  s_cbranch_scc1 .Lpoll\n"
+      "  v_subrev_u32 v3, 256, v1\n  ds_read_b32 v4, v3\n"
+      "  s_waitcnt lgkmcnt(0)\n  s_branch .Lend\n"
+      ".Lproducer:\n  " +
+      write + "\n  " + set + "\n  s_waitcnt lgkmcnt(0)\n.Lend:\n");
+}
+
+// A flag in LDS orders what its writer has issued before, whether atomics or
+// plain accesses set and poll it; another location orders nothing.
+TEST(SimCheck, LdsFlags) {
+  const std::string add = "ds_add_u32 v5, v6", plain = "ds_write_b32 v5, v6";
+  const std::string poll = "ds_read_b32 v7, v5";
+  const std::string pollAtomic = "ds_add_rtn_u32 v7, v5, v8";
+  EXPECT_EQ(handOver(add, poll), "");
+  EXPECT_EQ(handOver(plain, poll), "");
+  EXPECT_EQ(handOver(add, pollAtomic), "");
+  std::string text = handOver(
+      add + "\n  v_add_u32 v9, 1, v0\n  ds_write_b32 v1, v9", pollAtomic);
+  EXPECT_TRUE(has(text, "lds-race")) << "written behind the flag" << text;
+  // Atomics on another dword.
+  text = handOver("ds_add_u32 v5, v6 offset:4\n  s_nop 0\n  " + plain,
+                  "ds_add_rtn_u32 v9, v5, v8 offset:4\n  s_nop 0\n"
+                  "  ds_read_b32 v7, v5\n  v_add_u32 v10, 1, v8");
+  EXPECT_TRUE(has(text, "lds-race")) << text;
+  // A copy is no ds_* instruction: it wants its wait.
+  const std::string copy = "s_mov_b32 m0, 0\n  s_nop 0\n"
+                           "  global_load_lds_dword v1, s[4:5]";
+  EXPECT_TRUE(has(handOver(add, poll, copy), "lds-race"));
+  EXPECT_EQ(handOver(add, poll, copy + "\n  s_waitcnt vmcnt(0)"), "");
+}
+
+// FLAT accesses to LDS are accesses to LDS.
+TEST(SimCheck, FlatAccessesToLds) {
+  std::string aperture = "  v_mov_b32 v10, v1\n  v_mov_b32 v11, 0x10000\n";
+  std::string store = aperture + "  flat_store_dword v[10:11], v0\n";
+  std::string wait = "  s_waitcnt vmcnt(0) lgkmcnt(0)\n";
+  EXPECT_TRUE(has(runWorkgroups(store + wait + neighbour), "lds-race"));
+  EXPECT_EQ(runWorkgroups(store + wait + "  s_barrier\n" + neighbour), "");
+  EXPECT_TRUE(has(
+      runWorkgroups(store + "  s_waitcnt vmcnt(0)\n  s_barrier\n" + neighbour),
+      "which no wait of that wave has covered"));
+  std::string load = "  v_add_u32 v10, 256, v1\n"
+                     "  v_and_b32 v10, 0x3ff, v10\n"
+                     "  flat_load_dword v4, v[10:11]\n" +
+                     wait;
+  EXPECT_TRUE(has(runWorkgroups(store + wait + load), "lds-race"));
+  EXPECT_EQ(runWorkgroups(store + wait + "  s_barrier\n" + load), "");
+}
+
 // A copy into LDS is there for other waves after the wait of its own wave and
 // a barrier, and for its own wave after the wait.
 TEST(SimCheck, CopiesIntoLdsNeedTheirWait) {
@@ -242,6 +304,15 @@ TEST(SimCheck, MisalignedAccesses) {
   text = runWorkgroups("  v_lshl_add_u32 v3, v0, 2, 1\n"
                        "  ds_read_b32 v4, v3\n");
   EXPECT_TRUE(has(text, "align: kernel k")) << text;
+  text = runWorkgroups("  v_lshl_add_u32 v10, v0, 2, 1\n"
+                       "  v_mov_b32 v11, 0x10000\n"
+                       "  flat_load_dword v4, v[10:11]\n");
+  EXPECT_TRUE(has(text, "align: kernel k")) << text;
+  EXPECT_TRUE(has(text, "LDS address")) << text;
+  std::string scratch = "  scratch_store_dword off, v1, off offset:";
+  text = runWorkgroups(scratch + "2\n");
+  EXPECT_TRUE(has(text, "4 bytes at scratch address 0x2")) << text;
+  EXPECT_EQ(runWorkgroups(scratch + "4\n"), "");
 }
 
 // A set of checks is all, none or a list of names.
