@@ -24,14 +24,14 @@ void LdsOrder::reset(unsigned waves, uint32_t ldsBytes) {
   synchronisedBelow.assign(size_t(waves) * waves, 0);
   clocks.clear();
   epoch = 0;
-  anyCopies = false;
+  copiesInFlight.assign(waves, 0);
 }
 
 uint32_t LdsOrder::begin(unsigned wave, uint32_t record, LdsAccessKind kind,
                          unsigned waits) {
   accesses.push_back(
       {record, uint16_t(wave), kind, never, never, uint8_t(waits)});
-  anyCopies |= kind == LdsAccessKind::Copy;
+  copiesInFlight[wave] += kind == LdsAccessKind::Copy;
   return nextId++;
 }
 
@@ -75,6 +75,7 @@ void LdsOrder::complete(uint32_t access) {
   if (--entry.waits == 0) {
     entry.completeEpoch = epoch;
     entry.completeId = nextId;
+    copiesInFlight[entry.wave] -= entry.kind == LdsAccessKind::Copy;
   }
 }
 
@@ -142,12 +143,45 @@ std::optional<LdsConflict> LdsOrder::against(uint32_t entry, unsigned otherWave,
                      dword * 4};
 }
 
+/// Whether one of the shadow entries is not older than `limit`.
+static bool anyFrom(const uint32_t *entries, uint32_t count, uint32_t limit) {
+  uint32_t any = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    any |= uint32_t(entries[i] >= limit);
+  }
+  return any;
+}
+
+bool LdsOrder::touchDwords(uint32_t first, uint32_t count, bool isWrite) {
+  const Access &now = accesses.back();
+  for (unsigned wave = 0; wave < waveCount; ++wave) {
+    if (wave == now.wave && !minds(now)) {
+      continue;
+    }
+    uint32_t limit = (wave == now.wave ? firstId : orderedBelow[wave])
+                     << maskBits;
+    size_t place = size_t(wave) * dwords + first;
+    if (anyFrom(&writes[place], count, limit) ||
+        (isWrite && anyFrom(&reads[place], count, limit))) {
+      return false;
+    }
+  }
+  uint32_t entry = (nextId - 1) << maskBits | 15;
+  std::fill_n(&(isWrite ? writes : reads)[size_t(now.wave) * dwords + first],
+              count, entry);
+  return true;
+}
+
 std::optional<LdsConflict> LdsOrder::touch(uint32_t address, unsigned bytes,
                                            bool unchanged) {
   const Access &now = accesses.back();
   uint32_t id = nextId - 1;
   bool isWrite =
       now.kind != LdsAccessKind::Read && now.kind != LdsAccessKind::Poll;
+  if (address % 4 == 0 && bytes % 4 == 0 && address / 4 + bytes / 4 <= dwords &&
+      touchDwords(address / 4, bytes / 4, isWrite)) [[likely]] {
+    return std::nullopt;
+  }
   std::optional<LdsConflict> conflict;
   uint64_t end = uint64_t(address) + bytes;
   for (uint64_t at = address; at < end; at = (at / 4 + 1) * 4) {
@@ -158,7 +192,7 @@ std::optional<LdsConflict> LdsOrder::touch(uint32_t address, unsigned bytes,
     unsigned last = unsigned(std::min<uint64_t>(end - dword * 4, 4));
     unsigned mask = ((1u << last) - 1) & ~((1u << (at % 4)) - 1);
     for (unsigned wave = 0; wave < waveCount && !conflict; ++wave) {
-      if (wave == now.wave && !anyCopies) {
+      if (wave == now.wave && !minds(now)) {
         continue;
       }
       size_t place = size_t(wave) * dwords + dword;

@@ -80,6 +80,12 @@ private:
 
   const Access &info(uint32_t id) const { return accesses[id - firstId]; }
   bool isOrdered(uint32_t id, const Access &earlier, unsigned wave) const;
+  /// Whether nothing in whole dwords can be in the way, which is then updated.
+  bool touchDwords(uint32_t first, uint32_t count, bool isWrite);
+  /// Whether accesses of the wave itself may be in the way of the current one.
+  bool minds(const Access &now) const {
+    return now.kind == LdsAccessKind::Copy || copiesInFlight[now.wave];
+  }
   /// What the shadow entry of another (or the own) wave has against us.
   std::optional<LdsConflict> against(uint32_t entry, unsigned otherWave,
                                      bool isWrite, unsigned mask,
@@ -99,7 +105,7 @@ private:
   llvm::DenseMap<uint32_t, std::vector<uint32_t>> clocks; ///< by dword
   uint32_t firstId = 1, nextId = 1;
   uint32_t epoch = 0;
-  bool anyCopies = false; ///< in this workgroup
+  std::vector<uint32_t> copiesInFlight; ///< by wave
 };
 
 } // namespace tenon::sim
