@@ -68,7 +68,22 @@ def formatting():
         yield result.stderr.strip()
 
 
-CHECKS = {check.__name__: check for check in (sizes, licence, paths, formatting)}
+def named_tests():
+    """The tests that the reference of the simulator names exist."""
+    test = re.compile(r"\bTEST(?:_P|_F)?\(\s*(\w+),\s*(\w+)\)")
+    known = set()
+    for name in tracked("test/unit/Sim/*.cpp"):
+        known.update(map(".".join, test.findall("\n".join(lines(name)))))
+    page = "docs/reference/simulator-semantics.md"
+    for number, line in enumerate(lines(page), 1):
+        for name in re.findall(r"`(Sim\w+\.\w+)`", line):
+            if name not in known:
+                yield f"{page}:{number}: no test is called {name}"
+
+
+CHECKS = {
+    check.__name__: check for check in (sizes, licence, paths, formatting, named_tests)
+}
 
 
 def main():
