@@ -3,8 +3,8 @@
 //
 // The wait states that gfx942 and gfx950 leave to software, as LLVM's
 // GCNHazardRecognizer documents them. Every issued instruction is one wait
-// state, s_nop N is N + 1. Which of them the hardware waits for by itself is not
-// published; hand-written kernels in service leave some out.
+// state, s_nop N is N + 1. Which of them the hardware waits for by itself is
+// not published; hand-written kernels in service leave some out.
 //
 //===----------------------------------------------------------------------===//
 
