@@ -593,27 +593,46 @@ void WaveChecks::followUndefined(Wave &wave, const LaneAddresses &lanes,
   if (kind == MemoryAccessKind::Atomic && !record.is(checkLoad)) {
     return;
   }
-  if (lanes.active == allLanes && areAdjacent(lanes, bytes) &&
-      !memory.undefinedBytes(lanes.address[0], 1) &&
-      !memory.undefinedBytes(lanes.address[waveSize - 1], 1)) [[likely]] {
-    return;
+  // Calls `visit` with the shadow of each piece of a range that lies in one
+  // block of the view, where there is a shadow.
+  auto eachPiece = [&](uint64_t begin, uint64_t size, auto visit) {
+    for (uint64_t done = 0; done < size;) {
+      uint64_t at = begin + done;
+      uint64_t count = std::min(size - done, MemoryView::blockBytes -
+                                                 at % MemoryView::blockBytes);
+      if (kind == MemoryAccessKind::Store) {
+        if (uint8_t *shadow = memory.undefinedBytesToWrite(at, count)) {
+          std::memset(shadow, 0, count);
+        }
+      } else if (const uint8_t *shadow = memory.undefinedBytes(at, count)) {
+        visit(done, shadow, count);
+      }
+      done += count;
+    }
+  };
+  if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
+    uint8_t any = 0;
+    eachPiece(lanes.address[0], uint64_t(bytes) * waveSize,
+              [&](uint64_t, const uint8_t *shadow, uint64_t count) {
+                for (uint64_t i = 0; i < count; ++i) {
+                  any |= shadow[i];
+                }
+              });
+    if (!any) [[likely]] {
+      return;
+    }
   }
   for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
-    uint64_t address = lanes.address[lane];
     uint8_t masks[16] = {};
     uint8_t any = 0;
-    for (unsigned i = 0; i < bytes; ++i) {
-      if (kind == MemoryAccessKind::Store) {
-        if (uint8_t *shadow = memory.undefinedBytesToWrite(address + i, 1)) {
-          *shadow = 0;
-        }
-      } else if (const uint8_t *shadow =
-                     memory.undefinedBytes(address + i, 1)) {
-        masks[i] = *shadow ? 0xFF : 0;
-        any |= masks[i];
-      }
-    }
+    eachPiece(lanes.address[lane], bytes,
+              [&](uint64_t done, const uint8_t *shadow, uint64_t count) {
+                for (uint64_t i = 0; i < count; ++i) {
+                  masks[done + i] = shadow[i] ? 0xFF : 0;
+                  any |= shadow[i];
+                }
+              });
     if (!any) {
       continue;
     }
