@@ -107,6 +107,14 @@ Error LaunchSetup::prepare() {
       uint64_t(chip->computeUnits()) *
       std::max(1u, chip->workgroupsPerCu(info.vgprs, info.agprs, ldsBytes,
                                          workItems, info.sgprs));
+  if (config.checks.has(Check::GlobalRace) &&
+      workgroups > AccessEntry::mostWorkgroups) {
+    return launchError(kernel,
+                       formatv("global-race can follow {0} workgroups at most; "
+                               "leave it out of the checks",
+                               AccessEntry::mostWorkgroups)
+                           .str());
+  }
   observed = config.checks.any() || config.statistics || config.profile;
   if (observed) {
     checks.emplace(config.checks, *program, std::move(*chip));

@@ -435,9 +435,6 @@ void WaveChecks::trackOrder(const Wave &wave, const CheckRecord &record) {
 void WaveChecks::touch(const Wave &wave, GlobalOrder::Access access,
                        uint64_t address, uint64_t bytes) {
   GroupOrder &order = *group->order;
-  if (order.workgroup() >= AccessEntry::mostWorkgroups) {
-    return;
-  }
   SmallVector<GlobalOrder::Conflict, 4> conflicts;
   order.noteAccess();
   group->launch->globalOrder.touch(order, access, address, bytes, conflicts);

@@ -269,6 +269,19 @@ TEST(SimCheckGlobal, FlagsOfVectorInstructions) {
   EXPECT_TRUE(has(clipped.findings(), notInvalidated));
 }
 
+// More workgroups than can be told apart are an error, not a gap.
+TEST(SimCheckGlobal, TooManyWorkgroups) {
+  std::shared_ptr<const CodeObject> object = loadObject(assemble(""));
+  Device device;
+  LaunchConfig config;
+  config.grid = {1 << 22, 1, 1};
+  config.block = {64, 1, 1};
+  config.instructionBudget = 1000;
+  std::string text =
+      llvm::toString(device.launch(object->kernels()[0], config).takeError());
+  EXPECT_TRUE(has(text, "global-race can follow 4194302 workgroups")) << text;
+}
+
 // Order goes on from workgroup to workgroup.
 TEST(SimCheckGlobal, OrderIsTransitive) {
   // Workgroup w waits for flag w - 1 and sets flag w; the data of workgroup 0
