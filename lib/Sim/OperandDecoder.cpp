@@ -209,7 +209,7 @@ void OperandDecoder::scalarDst(unsigned reg) {
 /// when the operation says so (v_readlane).
 void OperandDecoder::maskDst(unsigned reg) {
   ValueType type = info.flags & opScalarDst ? info.dst : ValueType::Mask;
-  if (reg == sgprNull) {
+  if (reg == sgprNull || reg >= sgprCount) { // constants are no destination
     return unsupported();
   }
   instr.sdst = aligned(reg, type);

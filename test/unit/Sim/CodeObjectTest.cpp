@@ -110,4 +110,19 @@ TEST(SimCodeObject, BitsThatAreNoInstruction) {
   }
 }
 
+// Scalar destinations of vector instructions whose field names a constant.
+TEST(SimCodeObject, DestinationsThatAreNoRegister) {
+  for (const char *words : {"0x7fda057a",                // v_readfirstlane
+                            "0xd0627bd0, 0x00993e7a"}) { // v_cmp
+    auto object =
+        loadObject(assemble("  s_nop 0\n  .long " + std::string(words) + "\n"));
+    ASSERT_NE(object, nullptr);
+    Device device;
+    auto result = device.launch(object->kernels()[0], LaunchConfig());
+    ASSERT_FALSE(bool(result)) << words;
+    std::string text = toString(result.takeError());
+    EXPECT_NE(text.find("not implemented"), std::string::npos) << text;
+  }
+}
+
 } // namespace
