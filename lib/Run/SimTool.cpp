@@ -7,6 +7,7 @@
 #include "SimArguments.h"
 
 #include "tenon/Run/Run.h"
+#include "tenon/Run/TimingReport.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -60,11 +61,12 @@ llvm::Expected<SimOutcome> run::simulate(llvm::ArrayRef<uint8_t> bytes,
   config.kernarg = arguments->kernarg();
   config.numThreads = options.threads;
   config.checks = options.checks;
-  config.statistics = true;
+  config.statistics = !options.timing;
   config.profile = options.profile;
   config.workgroupOrder = options.workgroupOrder;
   config.perturb = options.perturb;
   config.instructionBudget = options.instructionBudget;
+  config.timing = options.timing;
   SimOutcome outcome;
   outcome.kernel = (*kernel)->name().str();
   outcome.omittedArguments = arguments->omitted();
@@ -84,6 +86,12 @@ llvm::Expected<SimOutcome> run::simulate(llvm::ArrayRef<uint8_t> bytes,
   }
   if (llvm::Error error = arguments->writeOutputs(device.memory())) {
     return std::move(error);
+  }
+  if (!options.trace.empty() && outcome.launch.timing) {
+    if (llvm::Error error =
+            writeTrace(outcome.launch, outcome.kernel, options.trace)) {
+      return std::move(error);
+    }
   }
   return outcome;
 }
@@ -115,5 +123,8 @@ std::string run::simStatsToJson(const SimOutcome &outcome,
         {"lds_write", statistics.ldsWriteBytes},
         {"lds_atomic", statistics.ldsAtomicBytes}}},
       {"findings", findingsToJson(launch.findings)}};
+  if (launch.timing) {
+    root["timing"] = timingToJson(*launch.timing);
+  }
   return root.dump(2) + "\n";
 }

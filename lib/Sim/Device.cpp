@@ -4,6 +4,7 @@
 #include "tenon/Sim/Device.h"
 
 #include "Dispatch.h"
+#include "Timing/TimedDispatch.h"
 
 #include "llvm/Support/Endian.h"
 
@@ -86,6 +87,17 @@ Expected<LaunchResult> Device::launch(const Kernel &kernel,
   LaunchSetup setup(deviceMemory, kernel, config, *base);
   if (Error error = setup.prepare()) {
     return std::move(error);
+  }
+  if (config.timing) {
+    target::TargetInfo chip = cantFail(target::TargetInfo::get(
+        processorName(kernel.codeObject().processor())));
+    target::TimingFacts facts = chip.timing();
+    for (const auto &[name, value] : config.timing->constants) {
+      if (Error error = target::setTimingFact(facts, name, value)) {
+        return std::move(error);
+      }
+    }
+    return TimedDispatch(setup, *config.timing, chip, facts).run();
   }
   return Dispatch(setup).run();
 }

@@ -69,10 +69,7 @@ void Dispatch::noteFailure(const ResidentWorkgroup &workgroup) {
 
 bool Dispatch::endQuantum() {
   for (std::unique_ptr<ResidentWorkgroup> &workgroup : resident) {
-    workgroup->view.publish();
-    if (workgroup->order) {
-      workgroup->order->publish(setup.checks->globalOrder);
-    }
+    workgroup->publish();
     budget -= workgroup->charged;
   }
   auto failed = find_if(
@@ -174,7 +171,7 @@ LaunchResult Dispatch::finish() {
     const Instr &instr = setup.program->records()[i];
     if (profile[i]) {
       total.profile.push_back({instr.address, setup.program->text(instr),
-                               lines.at(instr.address), profile[i]});
+                               lines.at(instr.address), profile[i], 0});
     }
   }
   return total;

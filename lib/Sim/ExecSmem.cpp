@@ -50,6 +50,7 @@ static void loadScalars(Wave &wave, const Instr &instr, uint64_t address,
     }
   }
   std::memcpy(&wave.s[instr.dst], words, 4 * instr.dwords);
+  noteScalarAccess(wave, address, 4 * dwords, MemoryAccessKind::Load);
   wave.waits.issueSmem(instr.dst, instr.dwords);
   constexpr uint8_t glc = 1;
   if (instr.cachePolicy & glc) {
@@ -121,6 +122,7 @@ static void storeScalars(Wave &wave, const Instr &instr, uint64_t address,
           Check::Bounds);
     }
   }
+  noteScalarAccess(wave, address, 4 * dwords, MemoryAccessKind::Store);
   wave.waits.issueSmem(0, 0);
 }
 
@@ -182,6 +184,7 @@ static void scalarAtomic(Wave &wave, const Instr &instr,
                        MemoryAccessKind::Atomic);
     }
     wave.memory->postpone(atomic);
+    noteScalarAccess(wave, atomic.address, sizeof(T), MemoryAccessKind::Atomic);
     if (instr.returns) {
       wave.stop = WaveStop::AwaitsOthers;
     }

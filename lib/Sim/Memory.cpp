@@ -221,6 +221,24 @@ uint8_t *Memory::undefinedBytes(uint64_t address, uint64_t bytes) {
          (address - page.begin);
 }
 
+std::pair<uint64_t, uint64_t> Memory::allocationOf(uint64_t address) const {
+  uint64_t slot = address >> slotShift;
+  const Allocation *allocation =
+      slot < slotCount ? slots[slot].load(std::memory_order_acquire) : nullptr;
+  if (!allocation || address - allocation->base >= allocation->bytes) {
+    return {0, 0};
+  }
+  return {allocation->base, allocation->bytes};
+}
+
+void Memory::forEachAllocation(
+    function_ref<void(uint64_t, uint64_t)> visit) const {
+  std::lock_guard<std::mutex> guard(lock);
+  for (const std::unique_ptr<Allocation> &held : allocations) {
+    visit(held->base, held->bytes);
+  }
+}
+
 std::string Memory::describe(uint64_t address) const {
   std::lock_guard<std::mutex> guard(lock);
   const Allocation *before = nullptr, *after = nullptr;

@@ -64,26 +64,33 @@ void loadToLds(Wave &wave, const LaneAddresses &lanes, uint64_t written,
     return;
   }
   uint32_t stored = std::max(bytes, 4u);
-  if (wave.checks) [[unlikely]] {
-    noteMemoryAccess(wave, lanes, bytes, MemoryAccessKind::ToLds);
-  }
-  std::vector<WaitCounters::LdsWrite> writes;
-  writes.reserve(waveSize);
-  for (uint64_t rest = written; rest; rest &= rest - 1) {
+  noteAccess(wave, lanes, bytes, MemoryAccessKind::ToLds);
+  auto copy = std::make_unique_for_overwrite<WaitCounters::LdsCopy>();
+  copy->base = base;
+  copy->stride = stored;
+  copy->lanes = written;
+  std::memset(copy->data, 0, waveSize * stored);
+  Memory::Window window;
+  for (uint64_t rest = written & lanes.active; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
-    WaitCounters::LdsWrite write = {base + lane * stored, stored, {}};
-    if ((lanes.active >> lane) & 1) {
-      if (!copyAcrossPages(wave, lane, lanes.address[lane], write.data, bytes,
-                           /*isStore=*/false)) {
-        return;
-      }
-      if (isSigned && write.data[bytes - 1] & 0x80) {
-        std::fill(write.data + bytes, write.data + 4, uint8_t(0xFF));
-      }
+    uint8_t *to = copy->data + lane * stored;
+    uint64_t address = lanes.address[lane];
+    const uint8_t *host = window.at(address, bytes);
+    if (!host) {
+      window = wave.memory->window(address);
+      host = window.at(address, bytes);
     }
-    writes.push_back(write);
+    if (host) {
+      std::memcpy(to, host, bytes);
+    } else if (!copyAcrossPages(wave, lane, address, to, bytes,
+                                /*isStore=*/false)) {
+      return;
+    }
+    if (isSigned && to[bytes - 1] & 0x80) {
+      std::fill(to + bytes, to + 4, uint8_t(0xFF));
+    }
   }
-  wave.waits.issueVmemToLds(std::move(writes));
+  wave.waits.issueVmemToLds(std::move(copy));
 }
 
 } // namespace tenon::sim

@@ -17,6 +17,13 @@ struct LaneAddresses {
 /// How an instruction accesses device memory.
 enum class MemoryAccessKind : uint8_t { Load, Store, Atomic, ToLds };
 
+/// The last access of a wave that is followed, to device memory.
+struct MemoryTrace {
+  LaneAddresses lanes;
+  unsigned bytes = 0; ///< per lane; 0: there was none
+  MemoryAccessKind kind = MemoryAccessKind::Load;
+};
+
 /// Tells the checks of a wave, which there must be, where its lanes go.
 void noteMemoryAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
                       MemoryAccessKind kind);
@@ -83,14 +90,33 @@ inline void endPoll(Wave &wave, const Instr &instr,
   }
 }
 
+/// Tells whoever follows the wave where its lanes go.
+inline void noteAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
+                       MemoryAccessKind kind) {
+  if (wave.checks) [[unlikely]] {
+    noteMemoryAccess(wave, lanes, bytes, kind);
+  }
+  if (wave.trace) [[unlikely]] {
+    *wave.trace = {lanes, bytes, kind};
+  }
+}
+/// The same for the whole wave, from scalar memory instructions.
+inline void noteScalarAccess(Wave &wave, uint64_t address, unsigned bytes,
+                             MemoryAccessKind kind) {
+  if (wave.trace) [[unlikely]] {
+    wave.trace->lanes.address[0] = address;
+    wave.trace->lanes.active = 1;
+    wave.trace->bytes = bytes;
+    wave.trace->kind = kind;
+  }
+}
+
 /// Loads the active lanes and puts the registers in flight.
 template <Format format>
 inline void loadLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
   constexpr unsigned bytes = memoryBytes(format);
   checkLoadTarget(wave, row, formatDwords(format));
-  if (wave.checks) [[unlikely]] {
-    noteMemoryAccess(wave, lanes, bytes, MemoryAccessKind::Load);
-  }
+  noteAccess(wave, lanes, bytes, MemoryAccessKind::Load);
   wave.waits.issueVmem(row, formatDwords(format));
   if constexpr (bytes >= 4) {
     if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
@@ -127,9 +153,7 @@ template <Format format>
 inline void storeLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
   constexpr unsigned bytes = memoryBytes(format);
   wave.waits.issueVmem(0, 0);
-  if (wave.checks) [[unlikely]] {
-    noteMemoryAccess(wave, lanes, bytes, MemoryAccessKind::Store);
-  }
+  noteAccess(wave, lanes, bytes, MemoryAccessKind::Store);
   if constexpr (bytes >= 4) {
     if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
       uint8_t all[bytes * waveSize];
@@ -171,9 +195,7 @@ inline void atomicLanes(Wave &wave, unsigned row, bool returns, unsigned data,
   if (returns) {
     checkLoadTarget(wave, row, dwords);
   }
-  if (wave.checks) [[unlikely]] {
-    noteMemoryAccess(wave, lanes, sizeof(T), MemoryAccessKind::Atomic);
-  }
+  noteAccess(wave, lanes, sizeof(T), MemoryAccessKind::Atomic);
   wave.waits.issueVmem(returns ? row : 0, returns ? dwords : 0);
   PendingAtomic atomic;
   atomic.update = update;

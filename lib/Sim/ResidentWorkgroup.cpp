@@ -54,8 +54,12 @@ std::unique_ptr<GroupChecks> WavePool::takeGroupChecks() {
 }
 
 ResidentWorkgroup::ResidentWorkgroup(const LaunchSetup &setup,
-                                     uint64_t position)
-    : setup(setup), position(position), view(setup.memory) {}
+                                     uint64_t position, MemoryView *shared)
+    : setup(setup), position(position), view(shared) {
+  if (!shared) {
+    view = &ownView.emplace(setup.memory);
+  }
+}
 
 void ResidentWorkgroup::start(WavePool &pool) {
   const std::array<uint32_t, 3> &grid = setup.config.grid;
@@ -112,7 +116,7 @@ void ResidentWorkgroup::startWave(unsigned waveIndex) {
                    ((setup.rsrc1 >> 21) & 1) << 8 |
                    ((setup.rsrc1 >> 23) & 1) << 9;
   wave.waits = WaitCounters();
-  wave.memory = &view;
+  wave.memory = view;
   wave.program = setup.program;
   wave.workgroup = &group;
   wave.loadAddress = setup.loadAddress;
@@ -122,6 +126,7 @@ void ResidentWorkgroup::startWave(unsigned waveIndex) {
   wave.failure.clear();
   wave.failedCheck.reset();
   wave.checks = nullptr;
+  wave.trace = nullptr;
   wave.scratchBytes = (info.scratchBytes + 3) / 4 * 4 +
                       (info.dynamicStack ? dynamicStackBytes : 0);
   wave.scratch.assign(size_t(wave.scratchBytes) * waveSize, 0xA5);

@@ -65,7 +65,10 @@ public:
     std::optional<Check> check;
   };
 
-  ResidentWorkgroup(const LaunchSetup &setup, uint64_t position);
+  /// `shared`: the view of several workgroups that run on one host thread;
+  /// without it the workgroup has its own.
+  ResidentWorkgroup(const LaunchSetup &setup, uint64_t position,
+                    MemoryView *shared = nullptr);
 
   bool isStarted() const { return !waves.empty(); }
   void start(WavePool &pool);
@@ -79,24 +82,36 @@ public:
   const LaunchSetup &setup;
   const uint64_t position;
   Workgroup group;
-  MemoryView view;
   std::unique_ptr<GroupChecks> checks; ///< when the launch is observed
   std::unique_ptr<GroupOrder> order;   ///< when races are checked
   std::optional<Failure> failure;
   bool hasEnded = false;
   int64_t charged = 0; ///< to the budget, by the last quantum
 
+  /// Makes the stores and atomics visible to others.
+  void publish() {
+    if (ownView) {
+      ownView->publish();
+    }
+    if (order) {
+      order->publish(setup.checks->globalOrder);
+    }
+  }
+
+  const std::vector<std::unique_ptr<Wave>> &allWaves() const { return waves; }
   const Wave &firstUnfinished() const;
+  /// Releases the waves that wait at a barrier; false when one can never be
+  /// passed.
+  bool passBarrier(unsigned waiting, unsigned ended);
   void fail(const Wave &wave, std::string message, std::optional<Check> check);
 
 private:
   void startWave(unsigned waveIndex);
   /// An observed wave is checked and profiled on the way.
   template <bool observed> void runWave(Wave &wave, QuantumResult &result);
-  /// Releases the waves that wait at a barrier; false when one can never be
-  /// passed.
-  bool passBarrier(unsigned waiting, unsigned ended);
 
+  std::optional<MemoryView> ownView;
+  MemoryView *view;
   std::vector<std::unique_ptr<Wave>> waves;
   std::vector<std::unique_ptr<WaveChecks>> waveChecks;
 };

@@ -36,11 +36,6 @@ bool WaitCounters::ldsPending(unsigned firstRow, unsigned count) const {
                      [](uint8_t inFlight) { return inFlight != 0; });
 }
 
-void WaitCounters::issueVmemToLds(std::vector<LdsWrite> writes) {
-  vmem.push_back({0, 0, Queue::Vmem, currentAccess,
-                  std::make_unique<std::vector<LdsWrite>>(std::move(writes))});
-}
-
 void WaitCounters::issueSmem(unsigned first, unsigned count) {
   lgkm.push_back({uint16_t(first), uint8_t(count), Queue::Smem, 0, nullptr});
   ++smemInFlight;
@@ -71,21 +66,30 @@ void WaitCounters::complete(const Entry &entry) {
   }
 }
 
+/// Bytes beyond the group segment are dropped, dword by dword.
+static void writeLdsCopy(std::vector<uint8_t> &lds,
+                         const WaitCounters::LdsCopy &copy) {
+  if (copy.lanes == allLanes &&
+      uint64_t(copy.base) + waveSize * copy.stride <= lds.size()) {
+    std::memcpy(lds.data() + copy.base, copy.data, waveSize * copy.stride);
+    return;
+  }
+  for (uint64_t rest = copy.lanes; rest; rest &= rest - 1) {
+    unsigned first = unsigned(std::countr_zero(rest)) * copy.stride;
+    for (unsigned i = first; i < first + copy.stride; i += 4) {
+      if (uint64_t(copy.base) + i + 4 <= lds.size()) {
+        std::memcpy(lds.data() + copy.base + i, copy.data + i, 4);
+      }
+    }
+  }
+}
+
 void WaitCounters::waitVmem(unsigned n, Wave &wave) {
   while (vmem.size() > n) {
     Entry &entry = vmem.front();
     complete(entry);
-    if (entry.writes) {
-      std::vector<uint8_t> &lds = wave.workgroup->lds;
-      for (const LdsWrite &write : *entry.writes) {
-        // Bytes beyond the group segment are dropped, dword by dword.
-        for (uint32_t i = 0; i < write.bytes; i += 4) {
-          uint32_t size = std::min(4u, write.bytes - i);
-          if (uint64_t(write.address) + i + size <= lds.size()) {
-            std::memcpy(lds.data() + write.address + i, write.data + i, size);
-          }
-        }
-      }
+    if (entry.copy) {
+      writeLdsCopy(wave.workgroup->lds, *entry.copy);
     }
     vmem.pop_front();
   }

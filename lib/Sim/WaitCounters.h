@@ -29,11 +29,12 @@ std::string registerName(unsigned row);
 /// kept here until the wait.
 class WaitCounters {
 public:
-  /// Bytes on their way into LDS.
-  struct LdsWrite {
-    uint32_t address;
-    uint32_t bytes;
-    uint8_t data[16];
+  /// Bytes on their way into LDS: those of lane l go to base + l * stride.
+  struct LdsCopy {
+    uint32_t base = 0;
+    uint32_t stride = 0;
+    uint64_t lanes = 0; ///< that are written
+    uint8_t data[64 * 16];
   };
 
   enum class Queue : uint8_t { Vmem, Lds, Smem };
@@ -69,7 +70,9 @@ public:
         {uint16_t(first), uint8_t(count), Queue::Vmem, currentAccess, nullptr});
     mark(first, count, Queue::Vmem);
   }
-  void issueVmemToLds(std::vector<LdsWrite> writes);
+  void issueVmemToLds(std::unique_ptr<LdsCopy> copy) {
+    vmem.push_back({0, 0, Queue::Vmem, currentAccess, std::move(copy)});
+  }
   void issueLds(unsigned first, unsigned count) {
     lgkm.push_back(
         {uint16_t(first), uint8_t(count), Queue::Lds, currentAccess, nullptr});
@@ -90,7 +93,7 @@ private:
     uint8_t count;
     Queue queue;
     uint32_t access; ///< of the checks, or 0
-    std::unique_ptr<std::vector<LdsWrite>> writes;
+    std::unique_ptr<LdsCopy> copy;
   };
 
   void mark(unsigned first, unsigned count, Queue queue) {

@@ -24,6 +24,7 @@ namespace tenon::sim {
 
 class Program;
 class WaveChecks;
+struct MemoryTrace;
 
 inline constexpr unsigned waveSize = 64;
 inline constexpr uint64_t allLanes = ~uint64_t(0);
@@ -89,6 +90,7 @@ struct Wave {
   const Program *program = nullptr;
   Workgroup *workgroup = nullptr;
   WaveChecks *checks = nullptr; ///< null when nothing is checked
+  MemoryTrace *trace = nullptr; ///< where accesses are put when it is timed
   uint64_t loadAddress = 0;
   uint64_t perturb = 0; ///< LaunchConfig::perturb
   uint32_t waveIndex = 0;

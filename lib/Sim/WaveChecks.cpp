@@ -3,6 +3,7 @@
 
 #include "WaveChecks.h"
 
+#include "LdsBanks.h"
 #include "Program.h"
 #include "Wave.h"
 
@@ -234,7 +235,7 @@ void WaveChecks::ldsAccess(Wave &wave, const CheckRecord &record) {
                                   : statistics.ldsAtomicBytes) += parts * bytes;
 }
 
-/// Scratch accesses, and FLAT ones to LDS or scratch: alignment and order.
+/// FLAT accesses to LDS: alignment and order.
 void WaveChecks::localAccess(Wave &wave, const CheckRecord &record) {
   const Instr &instr = wave.program->records()[current];
   LdsAccessKind kind = record.is(checkAtomic)  ? LdsAccessKind::Atomic
@@ -255,19 +256,20 @@ void WaveChecks::localAccess(Wave &wave, const CheckRecord &record) {
       continue;
     }
     bool isLds = place.space == FlatSpace::Lds;
-    if (place.offset % unit && !misaligned) [[unlikely]] {
-      misaligned = true;
-      report(Check::Align, wave, int(lane),
-             formatv("{0} bytes at {1} address {2:x}, which is no multiple of "
-                     "{3}",
-                     bytes, isLds ? "LDS" : "scratch", place.offset, unit)
-                 .str());
-    }
+    // Scratch takes any alignment, and compilers rely on it.
     if (!isLds) {
       if (!record.is(checkFlat) && !instr.addrUsed) {
         break; // all lanes have the same offset
       }
       continue;
+    }
+    if (place.offset % unit && !misaligned) [[unlikely]] {
+      misaligned = true;
+      report(Check::Align, wave, int(lane),
+             formatv("{0} bytes at LDS address {1:x}, which is no multiple of "
+                     "{2}",
+                     bytes, place.offset, unit)
+                 .str());
     }
     if (!hasBegun) {
       // FLAT accesses count in both counters.
@@ -320,43 +322,13 @@ void WaveChecks::copyToLds(Wave &wave, const CheckRecord &record) {
   }
 }
 
-/// The clocks that an access takes beyond one per phase.
 void WaveChecks::countBankConflicts(const CheckRecord &record,
                                     const uint32_t *address, uint32_t offset,
                                     uint64_t lanes) {
-  using target::LdsOp;
   bool isRead = record.is(checkLoad) && !record.is(checkStore);
-  LdsOp op = record.bytes <= 4   ? (isRead ? LdsOp::ReadB32 : LdsOp::WriteB32)
-             : record.bytes == 8 ? (isRead ? LdsOp::ReadB64 : LdsOp::WriteB64)
-             : record.bytes == 12
-                 ? (isRead ? LdsOp::ReadB96 : LdsOp::WriteB96)
-                 : (isRead ? LdsOp::ReadB128 : LdsOp::WriteB128);
-  const target::LdsAccessRule &rule = group->launch->chip.ldsRule(op);
-  unsigned dwords = (record.bytes + 3u) / 4;
-  for (uint64_t phase : rule.phases) {
-    // Distinct dwords per bank; lanes with the same dword share it.
-    constexpr unsigned maxBanks = 64, maxDwords = waveSize * 4;
-    uint32_t words[maxDwords];
-    unsigned count = 0;
-    uint8_t perBank[maxBanks] = {};
-    unsigned busiest = 0;
-    uint64_t seen[4] = {}; // a filter that makes the search rare
-    for (uint64_t rest = phase & lanes; rest; rest &= rest - 1) {
-      uint32_t first = (address[unsigned(std::countr_zero(rest))] + offset) / 4;
-      for (uint32_t word = first; word < first + dwords; ++word) {
-        uint64_t bit = uint64_t(1) << (word % 64);
-        uint64_t &filter = seen[(word / 64) % 4];
-        if ((filter & bit) &&
-            std::find(words, words + count, word) != words + count) {
-          continue;
-        }
-        filter |= bit;
-        words[count++] = word;
-        busiest = std::max<unsigned>(busiest, ++perBank[word % rule.banks]);
-      }
-    }
-    group->statistics.ldsExtraPhases += busiest > 1 ? busiest - 1 : 0;
-  }
+  group->statistics.ldsExtraPhases +=
+      ldsExtraPhases(ldsRuleOf(group->launch->chip, record.bytes, isRead),
+                     record.bytes, address, offset, lanes);
 }
 
 void WaveChecks::memoryAccess(Wave &wave, const LaneAddresses &lanes,

@@ -5,6 +5,7 @@
 #define TENON_LIB_TARGET_CHIPS_H
 
 #include "tenon/Target/ChipFacts.h"
+#include "tenon/Target/TimingFacts.h"
 
 namespace tenon::target {
 
@@ -13,6 +14,9 @@ struct Chip {
   ChipFacts facts;
   std::vector<Mfma> mfmas;
 };
+
+/// Clocks of the MI355X, also the best guess for its predecessor.
+const TimingFacts &gfx950Timing();
 
 const Chip &gfx942();
 const Chip &gfx950();

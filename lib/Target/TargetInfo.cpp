@@ -199,4 +199,6 @@ std::vector<Mfma> TargetInfo::mfmasFor(MatrixFormat a, MatrixFormat b) const {
 
 const ChipFacts &TargetInfo::facts() const { return entry->facts; }
 
+const TimingFacts &TargetInfo::timing() const { return gfx950Timing(); }
+
 } // namespace tenon::target

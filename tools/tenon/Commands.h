@@ -5,6 +5,7 @@
 #define TENON_TOOLS_TENON_COMMANDS_H
 
 #include "tenon/Driver/Compile.h"
+#include "tenon/Sim/Timing.h"
 #include "tenon/Sim/Check.h"
 
 #include <CLI/CLI.hpp>
@@ -46,6 +47,19 @@ void printFindings(llvm::ArrayRef<sim::Finding> findings);
 /// Adds --checks, --perturb and --wg-order.
 void addCheckOptions(CLI::App &command, std::string &checks, uint64_t &perturb,
                      std::optional<uint64_t> &workgroupOrder);
+
+/// The values of --timing, --cache, --skip-matrix-values and --trace.
+struct TimingArguments {
+  std::string mode; ///< empty: no timing
+  std::string cache = "cold";
+  bool skipMatrixValues = false;
+  std::string trace;
+  std::vector<std::string> constants; ///< NAME=VALUE
+
+  /// Throws CLI::ValidationError for constants that are no numbers.
+  std::optional<sim::TimingOptions> options() const;
+};
+void addTimingOptions(CLI::App &command, TimingArguments &arguments);
 
 /// Writes a file, or standard output when \p path is empty or "-". Returns
 /// false after printing an error.

@@ -5,6 +5,7 @@
 
 #include "tenon/Run/Run.h"
 #include "tenon/Run/SimTool.h"
+#include "tenon/Run/TimingReport.h"
 #include "tenon/Sim/Coverage.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -24,6 +25,7 @@ struct SimArguments {
   std::string statsJson;
   std::string target = "gfx950";
   bool listInstructions = false;
+  TimingArguments timing;
   run::SimOptions options;
 };
 } // namespace
@@ -63,9 +65,15 @@ static int listInstructions(const std::string &target) {
 }
 
 static void printProfile(const sim::LaunchResult &launch) {
-  fmt::print("{:>12}  {:>8}  instruction\n", "executed", "address");
+  bool timed = launch.timing.has_value();
+  fmt::print("{:>12}{}  {:>8}  instruction\n", "executed",
+             timed ? "   cycles each" : "", "address");
   for (const sim::ProfileEntry &entry : launch.profile) {
-    fmt::print("{:>12}  {:>8x}  {}{}\n", entry.count, entry.address, entry.text,
+    fmt::print("{:>12}{}  {:>8x}  {}{}\n", entry.count,
+               timed ? fmt::format("  {:>12.1f}",
+                                   double(entry.cycles) / double(entry.count))
+                     : "",
+               entry.address, entry.text,
                entry.location.empty() ? "" : "  ; " + entry.location);
   }
 }
@@ -80,6 +88,9 @@ static int report(const run::SimOutcome &outcome,
     fmt::print("{}: {} wave instructions, {} finding{}\n", outcome.kernel,
                outcome.launch.waveInstructions, findings,
                findings == 1 ? "" : "s");
+  }
+  if (outcome.launch.timing) {
+    fmt::print("{}", run::formatTiming(*outcome.launch.timing));
   }
   std::fflush(stdout);
   printFindings(outcome.launch.findings);
@@ -113,6 +124,8 @@ static int simCommand(SimArguments &arguments) {
     return BadInput;
   }
   arguments.options.checks = *checks;
+  arguments.options.timing = arguments.timing.options();
+  arguments.options.trace = arguments.timing.trace;
   arguments.options.grid = parseSizes("--grid", arguments.grid);
   arguments.options.block = parseSizes("--block", arguments.block);
   auto file = llvm::MemoryBuffer::getFile(arguments.object, /*IsText=*/false,
@@ -163,6 +176,10 @@ void cli::addSim(CLI::App &app, Action &action) {
                    "Wave instructions the launch may execute, all waves "
                    "together, before the budget check ends it")
       ->capture_default_str();
+  addTimingOptions(*command, arguments->timing);
+  command->add_flag("--skip-matrix-values", arguments->timing.skipMatrixValues,
+                    "With --timing: do not compute matrix products, whose "
+                    "values no time depends on");
   command->add_option("--stats-json", arguments->statsJson,
                       "Write counts and findings to a file as JSON");
   command->add_flag("--profile", options.profile,

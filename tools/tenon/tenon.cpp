@@ -38,6 +38,53 @@ void cli::addCheckOptions(CLI::App &command, std::string &checks,
                      "Seed: start workgroups in another order");
 }
 
+void cli::addTimingOptions(CLI::App &command, TimingArguments &arguments) {
+  command
+      .add_option("--timing", arguments.mode,
+                  "Model the time: full (the default) simulates every "
+                  "workgroup, sampled a part and scales; its stores are "
+                  "dropped then")
+      ->expected(0, 1)
+      ->default_str("full")
+      ->check(CLI::IsMember({"full", "sampled"}));
+  command
+      .add_option("--cache", arguments.cache,
+                  "Where data are at first when time is modelled: cold (in "
+                  "HBM) or warm (in the caches as far as they fit)")
+      ->check(CLI::IsMember({"cold", "warm"}))
+      ->capture_default_str();
+  command
+      .add_option("--timing-constant", arguments.constants,
+                  "NAME=NUMBER: try another value of a constant of the model "
+                  "(include/tenon/Target/TimingFacts.h)")
+      ->allow_extra_args(false);
+  command.add_option("--trace", arguments.trace,
+                     "Write a timeline of the first workgroups for Perfetto "
+                     "(with --timing)");
+}
+
+std::optional<sim::TimingOptions> cli::TimingArguments::options() const {
+  if (mode.empty() && trace.empty()) {
+    return std::nullopt;
+  }
+  sim::TimingOptions options;
+  options.sampled = mode == "sampled";
+  options.warm = cache == "warm";
+  options.skipMatrixValues = skipMatrixValues;
+  options.trace = !trace.empty();
+  for (const std::string &constant : constants) {
+    auto [name, text] = splitAssignment("--timing-constant", constant);
+    double value = 0;
+    if (llvm::StringRef(text).getAsDouble(value)) {
+      throw CLI::ValidationError("--timing-constant",
+                                 "expected NAME=NUMBER, found '" + constant +
+                                     "'");
+    }
+    options.constants.emplace_back(name, value);
+  }
+  return options;
+}
+
 bool cli::writeFile(const std::string &path, llvm::StringRef bytes) {
   std::error_code code;
   llvm::raw_fd_ostream stream(path.empty() ? "-" : path, code);

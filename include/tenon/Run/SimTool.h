@@ -31,6 +31,8 @@ struct SimOptions {
   uint64_t perturb = 0; ///< LaunchConfig::perturb
   std::optional<uint64_t> workgroupOrder;
   bool profile = false;
+  std::optional<sim::TimingOptions> timing;
+  std::string trace;    ///< a file for the timeline, or empty
   unsigned threads = 0; ///< 0: all cores
   /// LaunchConfig::instructionBudget
   uint64_t instructionBudget = sim::LaunchConfig().instructionBudget;

@@ -8,6 +8,7 @@
 #include "tenon/Sim/CodeObject.h"
 #include "tenon/Sim/InstructionClass.h"
 #include "tenon/Sim/Memory.h"
+#include "tenon/Sim/Timing.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -47,6 +48,8 @@ struct LaunchConfig {
   /// When not 0, a seed: transcendental results move by up to one unit in the
   /// last place, and sums of matrix products run in any order.
   uint64_t perturb = 0;
+  /// Models the time that the launch takes.
+  std::optional<TimingOptions> timing;
 
   /// Writes `value` at `offset` of `kernarg`, growing it as needed.
   template <typename T> void setArg(uint64_t offset, const T &value) {
@@ -75,6 +78,7 @@ struct ProfileEntry {
   std::string text;
   std::string location; ///< "file.c:12" when there is a line table
   uint64_t count = 0;   ///< waves that executed it
+  uint64_t cycles = 0;  ///< of all these waves, when the launch is timed
 };
 
 /// What a launch executed.
@@ -82,8 +86,9 @@ struct LaunchResult {
   uint64_t waveInstructions = 0;
   InstructionCounts counts = {};
   AccessStatistics statistics;
-  std::vector<Finding> findings;     ///< in program order, at most 100
-  std::vector<ProfileEntry> profile; ///< when asked for, in program order
+  std::vector<Finding> findings;      ///< in program order, at most 100
+  std::vector<ProfileEntry> profile;  ///< when asked for, in program order
+  std::optional<TimingResult> timing; ///< when asked for
 
   uint64_t count(InstructionClass instructionClass) const {
     return counts[unsigned(instructionClass)];

@@ -129,6 +129,14 @@ public:
   /// when the byte is undefined. Null when all of the allocation is defined.
   uint8_t *undefinedBytes(uint64_t address, uint64_t bytes);
 
+  /// Base and size of the allocation that holds an address; zeros when none
+  /// does.
+  std::pair<uint64_t, uint64_t> allocationOf(uint64_t address) const;
+
+  /// Visits base and size of every allocation, in the order of their making.
+  void forEachAllocation(
+      llvm::function_ref<void(uint64_t base, uint64_t bytes)> visit) const;
+
   /// Where an address lies, for messages: the allocation that holds it, or the
   /// nearest ones.
   std::string describe(uint64_t address) const;

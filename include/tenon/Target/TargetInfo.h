@@ -10,6 +10,7 @@
 #define TENON_TARGET_TARGETINFO_H
 
 #include "tenon/Target/ChipFacts.h"
+#include "tenon/Target/TimingFacts.h"
 
 #include "llvm/Support/Error.h"
 
@@ -31,6 +32,9 @@ public:
 
   /// All figures of the chip.
   const ChipFacts &facts() const;
+
+  /// What the timing model knows of the chip.
+  const TimingFacts &timing() const;
 
   llvm::StringRef chip() const { return facts().chip; }
   unsigned waveSize() const { return facts().waveSize; }

@@ -310,8 +310,8 @@ TEST(SimCheck, MisalignedAccesses) {
   EXPECT_TRUE(has(text, "align: kernel k")) << text;
   EXPECT_TRUE(has(text, "LDS address")) << text;
   std::string scratch = "  scratch_store_dword off, v1, off offset:";
-  text = runWorkgroups(scratch + "2\n");
-  EXPECT_TRUE(has(text, "4 bytes at scratch address 0x2")) << text;
+  // Compilers rely on scratch of any alignment.
+  EXPECT_EQ(runWorkgroups(scratch + "2\n"), "");
   EXPECT_EQ(runWorkgroups(scratch + "4\n"), "");
 }
 

@@ -1,0 +1,32 @@
+//===- TimingReport.h - modelled times for people and machines --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_RUN_TIMINGREPORT_H
+#define TENON_RUN_TIMINGREPORT_H
+
+#include "tenon/Sim/Device.h"
+
+#include "llvm/Support/Error.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace tenon::run {
+
+/// The modelled time of a launch: how long, what it was bound by, why waves
+/// waited. Ends with a line break.
+std::string formatTiming(const sim::TimingResult &timing);
+
+/// The keys of a launch's time in `--stats-json` (docs/reference/json.md).
+nlohmann::ordered_json timingToJson(const sim::TimingResult &timing);
+
+/// Writes the timeline of a launch for Perfetto (the Trace Event format): a
+/// process per compute unit, a thread per wave, an event per instruction. Times
+/// are engine clocks, shown as microseconds.
+llvm::Error writeTrace(const sim::LaunchResult &launch,
+                       const std::string &kernel, const std::string &file);
+
+} // namespace tenon::run
+
+#endif // TENON_RUN_TIMINGREPORT_H

@@ -1,0 +1,198 @@
+//===- DieMemory.cpp - caches of a die and what lies behind -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "DieMemory.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <bit>
+#include <cmath>
+
+using namespace llvm;
+
+namespace tenon::sim {
+
+/// Halves are what the L2 writes to memory.
+static constexpr unsigned halvesPerLine = 2;
+
+DeviceMemoryTiming::DeviceMemoryTiming(const target::TargetInfo &chip,
+                                       const target::TimingFacts &facts,
+                                       unsigned dies)
+    : chip(chip), timing(facts),
+      mall(chip.facts().mallBytes, chip.facts().l2LineBytes, /*ways=*/16) {
+  update(dies, 1);
+}
+
+void DeviceMemoryTiming::update(double activeDies, double uniqueShare) {
+  const target::ChipFacts &facts = chip.facts();
+  double bytesPerClock = timing.hbmBandwidth / facts.clockHz;
+  writeClocks = facts.l2LineBytes * activeDies / bytesPerClock;
+  lineClocks = writeClocks * uniqueShare * firstFetchShare;
+}
+
+void DeviceMemoryTiming::setFirstFetchShare(double share) {
+  firstFetchShare = share;
+  update(chip.facts().xcds, 1);
+}
+
+void DeviceMemoryTiming::endEpoch(
+    std::vector<std::vector<uint64_t> *> fetched) {
+  DenseSet<uint64_t> unique;
+  uint64_t requests = 0, active = 0;
+  for (std::vector<uint64_t> *lines : fetched) {
+    active += !lines->empty();
+    requests += lines->size();
+    for (uint64_t line : *lines) {
+      unique.insert(line);
+      if (!mall.find(line)) {
+        mall.insert(line, 0);
+      }
+    }
+    lines->clear();
+  }
+  // The share is that of the epoch just past: traffic changes slowly.
+  if (fetched.size() > 1 && requests) {
+    update(double(active), double(unique.size()) / double(requests));
+    doublyCounted += (requests - unique.size()) * chip.facts().l2LineBytes;
+  }
+}
+
+DieMemory::DieMemory(const target::TargetInfo &chip,
+                     const target::TimingFacts &facts,
+                     DeviceMemoryTiming &device)
+    : facts(facts), device(device), lineSize(chip.facts().l2LineBytes),
+      codeCacheUnits(chip.facts().instructionCacheCus),
+      l2(chip.facts().l2Bytes, chip.facts().l2LineBytes, facts.l2Ways),
+      channelFree(facts.l2Channels) {
+  const target::ChipFacts &chipFacts = chip.facts();
+  unsigned units = chipFacts.computeUnits / chipFacts.xcds;
+  l1.assign(units,
+            CacheTags(chipFacts.l1Bytes, chipFacts.l1LineBytes, facts.l1Ways));
+  unsigned shared = (units + codeCacheUnits - 1) / codeCacheUnits;
+  scalarCaches.assign(shared,
+                      CacheTags(facts.scalarCacheBytes, lineSize, /*ways=*/4));
+  codeCaches.assign(shared, CacheTags(chipFacts.instructionCacheBytes,
+                                      facts.fetchLineBytes, /*ways=*/8));
+  fabricLineClocks =
+      lineSize * chipFacts.xcds / (facts.mallBandwidth / chipFacts.clockHz);
+  mallClocks = uint64_t(facts.mallNs * 1e-9 * chipFacts.clockHz);
+  hbmClocks = uint64_t(facts.hbmNs * 1e-9 * chipFacts.clockHz);
+}
+
+uint64_t DieMemory::startAtL2(uint64_t line, uint64_t now, unsigned bytes) {
+  uint64_t mixed = line ^ (line >> 4) ^ (line >> 8) ^ (line >> 12);
+  double &free = channelFree[mixed % channelFree.size()];
+  double start = std::max(double(now), free);
+  free = start + double(bytes) / facts.l2ChannelBytesPerClock;
+  traffic.l2Bytes += bytes;
+  return uint64_t(start);
+}
+
+void DieMemory::writeBack(unsigned halves, uint64_t now) {
+  double part = double(halves) / halvesPerLine;
+  double start = std::max(double(now), fabricFree);
+  fabricFree = start + fabricLineClocks * part;
+  hbmFree = std::max(start, hbmFree) + device.hbmClocksPerWrite() * part;
+  traffic.mallBytes += halves * lineSize / halvesPerLine;
+  traffic.hbmBytes += halves * lineSize / halvesPerLine;
+}
+
+uint64_t DieMemory::fromL2(uint64_t line, uint64_t now) {
+  uint64_t start = startAtL2(line, now, lineSize);
+  uint64_t half = facts.l2HitClocks / 2;
+  if (CacheTags::Way *way = l2.find(line)) {
+    return std::max(start + facts.l2HitClocks, way->arrival + half);
+  }
+  double leaves = std::max(double(start + half), fabricFree);
+  fabricFree = leaves + fabricLineClocks;
+  traffic.mallBytes += lineSize;
+  uint64_t arrival;
+  if (device.holds(line)) {
+    arrival = uint64_t(leaves) + mallClocks;
+  } else {
+    double begins = std::max(leaves, hbmFree);
+    hbmFree = begins + device.hbmClocksPerLine();
+    arrival = uint64_t(begins) + hbmClocks;
+    traffic.hbmBytes += lineSize;
+    fetched.push_back(line);
+  }
+  CacheTags::Way evicted;
+  l2.insert(line, arrival, &evicted);
+  if (evicted.dirty) {
+    writeBack(unsigned(std::popcount(evicted.dirty)), start);
+  }
+  return arrival + half;
+}
+
+uint64_t DieMemory::load(unsigned unit, uint64_t line, uint64_t now,
+                         bool passesL1) {
+  traffic.l1Bytes += lineSize;
+  if (passesL1) {
+    return fromL2(line, now);
+  }
+  if (CacheTags::Way *way = l1[unit].find(line)) {
+    return std::max(now + facts.l1HitClocks, way->arrival);
+  }
+  uint64_t arrival = fromL2(line, now);
+  l1[unit].insert(line, arrival);
+  return arrival;
+}
+
+uint64_t DieMemory::store(unsigned unit, uint64_t line, unsigned halves,
+                          uint64_t now) {
+  unsigned bytes = unsigned(std::popcount(halves)) * lineSize / halvesPerLine;
+  traffic.l1Bytes += bytes;
+  uint64_t start = startAtL2(line, now, bytes);
+  CacheTags::Way *way = l2.find(line);
+  if (!way) {
+    CacheTags::Way evicted;
+    way = &l2.insert(line, start, &evicted);
+    if (evicted.dirty) {
+      writeBack(unsigned(std::popcount(evicted.dirty)), start);
+    }
+  }
+  way->dirty |= uint8_t(halves);
+  return start + facts.l2HitClocks;
+}
+
+uint64_t DieMemory::atomic(uint64_t line, uint64_t now) {
+  uint64_t arrival = fromL2(line, now) + facts.atomicClocks;
+  if (CacheTags::Way *way = l2.find(line)) {
+    way->dirty |= 1;
+  }
+  return arrival;
+}
+
+uint64_t DieMemory::scalarLoad(unsigned unit, uint64_t line, uint64_t now) {
+  CacheTags &cache = scalarCaches[unit / codeCacheUnits];
+  if (CacheTags::Way *way = cache.find(line)) {
+    return std::max(now + facts.scalarHitClocks, way->arrival);
+  }
+  uint64_t arrival = fromL2(line, now);
+  cache.insert(line, arrival);
+  return arrival;
+}
+
+uint64_t DieMemory::fetch(unsigned unit, uint64_t line, uint64_t now) {
+  CacheTags &cache = codeCaches[unit / codeCacheUnits];
+  // The line behind is asked for as well: code runs forward.
+  uint64_t arrivals[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    CacheTags::Way *way = cache.find(line + i);
+    arrivals[i] = way ? way->arrival : now + facts.fetchMissClocks;
+    if (!way) {
+      cache.insert(line + i, arrivals[i]);
+    }
+  }
+  return std::max(now, arrivals[0]);
+}
+
+uint64_t DieMemory::flushClocks() {
+  uint64_t halves = l2.dirtyHalves();
+  traffic.mallBytes += halves * lineSize / halvesPerLine;
+  traffic.hbmBytes += halves * lineSize / halvesPerLine;
+  // They go as far as the memory-side cache.
+  return uint64_t(std::ceil(double(halves) / halvesPerLine * fabricLineClocks));
+}
+
+} // namespace tenon::sim

@@ -1,0 +1,118 @@
+//===- DieMemory.h - caches of a die and what lies behind -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_SIM_TIMING_DIEMEMORY_H
+#define TENON_LIB_SIM_TIMING_DIEMEMORY_H
+
+#include "CacheTags.h"
+
+#include "tenon/Target/TargetInfo.h"
+
+#include <vector>
+
+namespace tenon::sim {
+
+/// Bytes that crossed a level, and HBM's share of what the dies asked for.
+struct MemoryTraffic {
+  uint64_t l1Bytes = 0, l2Bytes = 0, mallBytes = 0, hbmBytes = 0;
+
+  void add(const MemoryTraffic &other) {
+    l1Bytes += other.l1Bytes;
+    l2Bytes += other.l2Bytes;
+    mallBytes += other.mallBytes;
+    hbmBytes += other.hbmBytes;
+  }
+};
+
+/// What the dies share: the memory-side cache and HBM. It changes only between
+/// epochs, so that dies may run at the same time.
+class DeviceMemoryTiming {
+public:
+  DeviceMemoryTiming(const target::TargetInfo &chip,
+                     const target::TimingFacts &facts, unsigned dies);
+
+  bool holds(uint64_t line) const { return mall.contains(line); }
+  /// Clocks between two lines that one die gets from HBM.
+  double hbmClocksPerLine() const { return lineClocks; }
+  /// The same for lines that it writes, which no other die does.
+  double hbmClocksPerWrite() const { return writeClocks; }
+  /// Fetches that several dies made in one epoch cost HBM once.
+  void endEpoch(std::vector<std::vector<uint64_t> *> fetched);
+  /// Bytes that were fetched by a die although another one fetched them in the
+  /// same epoch.
+  uint64_t doublyCountedBytes() const { return doublyCounted; }
+  /// Of the lines that a sampled die fetches, the part that it is the first to
+  /// fetch.
+  void setFirstFetchShare(double share);
+  void fill(uint64_t line) {
+    if (!mall.find(line)) {
+      mall.insert(line, 0);
+    }
+  }
+
+private:
+  void update(double activeDies, double uniqueShare);
+
+  const target::TargetInfo chip;
+  const target::TimingFacts &timing;
+  CacheTags mall;
+  double lineClocks = 0, writeClocks = 0;
+  double firstFetchShare = 1;
+  uint64_t doublyCounted = 0;
+};
+
+/// The caches of one die. Requests come with the clock at which they leave the
+/// compute unit and return the clock at which their data are back.
+class DieMemory {
+public:
+  DieMemory(const target::TargetInfo &chip, const target::TimingFacts &facts,
+            DeviceMemoryTiming &device);
+
+  unsigned lineBytes() const { return lineSize; }
+
+  uint64_t load(unsigned unit, uint64_t line, uint64_t now, bool passesL1);
+  /// `halves`: which halves of the line are written.
+  uint64_t store(unsigned unit, uint64_t line, unsigned halves, uint64_t now);
+  uint64_t atomic(uint64_t line, uint64_t now);
+  uint64_t scalarLoad(unsigned unit, uint64_t line, uint64_t now);
+  /// Instructions of the kernel, by line.
+  uint64_t fetch(unsigned unit, uint64_t line, uint64_t now);
+
+  /// Puts a line of data into the L2, or of code into an instruction cache.
+  void fill(uint64_t line) {
+    if (!l2.find(line)) {
+      l2.insert(line, 0);
+    }
+  }
+  void fillCode(uint64_t line) {
+    for (CacheTags &cache : codeCaches) {
+      cache.insert(line, 0);
+    }
+  }
+
+  /// Clocks in which the L2 writes back what it still holds.
+  uint64_t flushClocks();
+
+  MemoryTraffic traffic;
+  std::vector<uint64_t> fetched; ///< lines from HBM in this epoch
+
+private:
+  uint64_t fromL2(uint64_t line, uint64_t now);
+  uint64_t startAtL2(uint64_t line, uint64_t now, unsigned bytes);
+  void writeBack(unsigned halves, uint64_t now);
+
+  const target::TimingFacts &facts;
+  DeviceMemoryTiming &device;
+  unsigned lineSize;
+  std::vector<CacheTags> l1, scalarCaches, codeCaches;
+  unsigned codeCacheUnits;
+  CacheTags l2;
+  std::vector<double> channelFree;
+  double fabricFree = 0, hbmFree = 0;
+  double fabricLineClocks;
+  uint64_t mallClocks, hbmClocks;
+};
+
+} // namespace tenon::sim
+
+#endif // TENON_LIB_SIM_TIMING_DIEMEMORY_H

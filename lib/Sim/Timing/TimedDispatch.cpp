@@ -1,0 +1,344 @@
+//===- TimedDispatch.cpp - a launch in time ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "TimedDispatch.h"
+
+#include "../SourceLines.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <barrier>
+#include <cfenv>
+#include <cmath>
+#include <thread>
+
+using namespace llvm;
+
+namespace tenon::sim {
+
+/// Clocks between two moments at which dies see each other.
+static constexpr uint64_t epochClocks = 512;
+
+/// Rounds of resident workgroups that a sampled launch runs.
+static constexpr uint64_t sampledRounds = 3;
+
+/// Findings of a launch that are kept.
+static constexpr size_t mostFindings = 100;
+
+/// Above this use of its bandwidth a sampled die runs again with what the dies
+/// share taken into account.
+static constexpr double busyHbm = 0.5;
+
+StringRef stallName(Stall stall) {
+  static constexpr const char *names[stallCount] = {
+      "fetch",       "branch",        "vector_load", "lds_data",
+      "scalar_load", "barrier",       "matrix",      "vector",
+      "lds",         "vector_memory", "issue",       "sleep"};
+  return names[unsigned(stall)];
+}
+
+TimedDispatch::TimedDispatch(const LaunchSetup &setup,
+                             const TimingOptions &options,
+                             const target::TargetInfo &chip,
+                             const target::TimingFacts &facts)
+    : launch(setup, options, chip, facts) {}
+
+uint64_t TimedDispatch::groupsOfDie(unsigned die) const {
+  uint64_t all = launch.setup.workgroups;
+  return all > die ? (all - die - 1) / launch.dies + 1 : 0;
+}
+
+Error TimedDispatch::failureOf(
+    const std::vector<std::unique_ptr<Die>> &dies) const {
+  const ResidentWorkgroup *first = nullptr;
+  for (const std::unique_ptr<Die> &die : dies) {
+    const ResidentWorkgroup *failed = die->failure();
+    if (failed && (!first || failed->position < first->position)) {
+      first = failed;
+    }
+  }
+  if (!first) {
+    return Error::success();
+  }
+  const ResidentWorkgroup::Failure &failure = *first->failure;
+  const LaunchSetup &setup = launch.setup;
+  const Instr &instr = setup.program->records()[failure.record];
+  return make_error<LaunchFailure>(
+      formatv("kernel {0}, workgroup ({1}, {2}, {3}), wave {4}, at {5:x} "
+              "`{6}`: {7}",
+              setup.kernel.name(), first->group.id[0], first->group.id[1],
+              first->group.id[2], failure.wave, instr.address,
+              setup.program->text(instr), failure.message)
+          .str(),
+      failure.check, std::vector<Finding>());
+}
+
+uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t run,
+                                    uint64_t all) const {
+  if (run == all) {
+    return die.lastClock();
+  }
+  // A round is what the die holds at a time. The first one fills the pipeline
+  // and the last one drains it; those between take as long as the second.
+  uint64_t round = uint64_t(launch.unitsPerDie) * launch.groupsPerUnit;
+  const std::vector<uint64_t> &ends = die.endTimes();
+  uint64_t first = ends[round - 1], second = ends[2 * round - 1];
+  double period = double(second - first);
+  double rounds = double(all) / double(round) - 1;
+  double whole = std::floor(rounds), rest = rounds - whole;
+  if (rest > 0) {
+    rest = std::max(rest, 1.0 / launch.groupsPerUnit);
+  }
+  return first + uint64_t(period * (whole + rest));
+}
+
+double TimedDispatch::firstFetchShareOf(ArrayRef<uint64_t> lines) const {
+  DenseMap<uint64_t, std::pair<uint64_t, uint64_t>> allocations;
+  unsigned size = launch.facts.l2LineBytes;
+  for (uint64_t line : lines) {
+    auto [base, bytes] = launch.setup.memory.allocationOf(line * size);
+    auto &entry = allocations[base];
+    ++entry.first;
+    entry.second = (bytes + size - 1) / size + 1;
+  }
+  double fetched = 0, first = 0;
+  for (const auto &[base, entry] : allocations) {
+    double everyDie = double(entry.first) * launch.dies;
+    fetched += everyDie;
+    first += std::min(everyDie, double(entry.second));
+  }
+  return fetched ? first / fetched : 1;
+}
+
+Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
+                                                     double firstFetchShare) {
+  const LaunchSetup &setup = launch.setup;
+  DeviceMemoryTiming device(launch.chip, launch.timing, dieCount);
+  bool isSampled = dieCount < launch.dies;
+  if (isSampled) {
+    device.setFirstFetchShare(firstFetchShare);
+  }
+  uint64_t round = uint64_t(launch.unitsPerDie) * launch.groupsPerUnit;
+  std::vector<std::unique_ptr<Die>> dies;
+  for (unsigned i = 0; i < dieCount; ++i) {
+    uint64_t groups = groupsOfDie(i);
+    if (isSampled && groups > sampledRounds * round) {
+      groups = sampledRounds * round;
+    }
+    dies.push_back(std::make_unique<Die>(launch, device, i, groups));
+    warm(*dies.back(), device);
+  }
+  sampledLines.clear();
+
+  uint64_t now = 0;
+  bool goesOn = true;
+  bool overBudget = false;
+  auto endEpoch = [&]() noexcept {
+    now += epochClocks;
+    uint64_t instructions = 0;
+    std::vector<std::vector<uint64_t> *> fetched;
+    goesOn = false;
+    for (std::unique_ptr<Die> &die : dies) {
+      if (isSampled) {
+        sampledLines.insert(sampledLines.end(), die->memory.fetched.begin(),
+                            die->memory.fetched.end());
+      } else {
+        die->publish();
+      }
+      fetched.push_back(&die->memory.fetched);
+      die->resume(now);
+      instructions += die->counts.waveInstructions;
+      goesOn |= !die->hasEnded();
+    }
+    device.endEpoch(fetched);
+    for (std::unique_ptr<Die> &die : dies) {
+      goesOn &= !die->failure();
+    }
+    if (goesOn && instructions > setup.config.instructionBudget) {
+      overBudget = true;
+      goesOn = false;
+    }
+  };
+  unsigned threads = setup.config.numThreads
+                         ? setup.config.numThreads
+                         : std::max(1u, std::thread::hardware_concurrency());
+  threads = std::min(threads, dieCount);
+  std::barrier epochEnd(std::ptrdiff_t(threads), endEpoch);
+  auto work = [&](unsigned thread) {
+    fenv_t environment;
+    std::fegetenv(&environment);
+    while (goesOn) {
+      for (unsigned i = thread; i < dieCount; i += threads) {
+        dies[i]->runUntil(now + epochClocks);
+      }
+      epochEnd.arrive_and_wait();
+    }
+    std::fesetenv(&environment);
+  };
+  std::vector<std::thread> helpers;
+  for (unsigned i = 1; i < threads; ++i) {
+    helpers.emplace_back(work, i);
+  }
+  work(0);
+  for (std::thread &helper : helpers) {
+    helper.join();
+  }
+  if (Error error = failureOf(dies)) {
+    return std::move(error);
+  }
+  if (overBudget) {
+    return make_error<LaunchFailure>(
+        ("kernel " + setup.kernel.name() +
+         ": the instruction budget of the launch is used up")
+            .str(),
+        Check::Budget, std::vector<Finding>());
+  }
+
+  Pass pass;
+  uint64_t run = 0;
+  for (unsigned i = 0; i < dieCount; ++i) {
+    Die &die = *dies[i];
+    run += die.counts.workgroups;
+    pass.cycles = std::max(
+        pass.cycles, extrapolate(die, die.counts.workgroups, groupsOfDie(i)) +
+                         die.memory.flushClocks());
+    pass.counts.add(die.counts);
+    pass.traffic.add(die.memory.traffic);
+    pass.trace.insert(pass.trace.end(), die.trace.begin(), die.trace.end());
+    pass.log.merge(die.observations.log);
+    pass.statistics.add(die.observations.statistics);
+  }
+  pass.traffic.hbmBytes -=
+      std::min(pass.traffic.hbmBytes, device.doublyCountedBytes());
+  if (isSampled) {
+    pass.scale = double(setup.workgroups) / double(run);
+    pass.traffic.hbmBytes =
+        uint64_t(double(pass.traffic.hbmBytes) * firstFetchShare);
+  }
+  return pass;
+}
+
+void TimedDispatch::warm(Die &die, DeviceMemoryTiming &device) {
+  // Code is warm as far as it fits, from the entry on: the kernel has run
+  // before.
+  unsigned size = launch.timing.fetchLineBytes;
+  const Program &program = *launch.setup.program;
+  uint64_t entry = program.records()[launch.setup.entryRecord].address;
+  uint64_t end = std::min<uint64_t>(
+      program.records()[program.recordCount() - 1].address + size,
+      entry + launch.facts.instructionCacheBytes);
+  for (uint64_t line = entry / size; line <= end / size; ++line) {
+    die.memory.fillCode(line);
+  }
+  if (!launch.options.warm) {
+    return;
+  }
+  unsigned line = launch.facts.l2LineBytes;
+  launch.setup.memory.forEachAllocation([&](uint64_t base, uint64_t bytes) {
+    uint64_t most = std::min<uint64_t>(bytes, launch.facts.mallBytes);
+    for (uint64_t at = base / line; at <= (base + most - 1) / line; ++at) {
+      device.fill(at);
+      die.memory.fill(at);
+    }
+  });
+}
+
+TimingResult TimedDispatch::evaluate(const Pass &pass, bool sampled) const {
+  const target::ChipFacts &facts = launch.facts;
+  const target::TimingFacts &timing = launch.timing;
+  auto scaled = [&](uint64_t value) {
+    return uint64_t(double(value) * pass.scale);
+  };
+  TimingResult result;
+  result.cycles = pass.cycles;
+  result.sampled = sampled;
+  double cycles = double(std::max<uint64_t>(pass.cycles, 1));
+  double simds = double(facts.computeUnits) * facts.simdsPerCu;
+  const double loaded[matrixLoadCount] = {
+      timing.matrixClockF32, timing.matrixClockF16, timing.matrixClockF8,
+      timing.matrixClockF4};
+  result.clockHz = facts.clockHz;
+  for (unsigned i = 0; i < matrixLoadCount; ++i) {
+    double busy =
+        double(pass.counts.matrixClocks[i]) * pass.scale / (cycles * simds);
+    result.fractionOfMfma += busy;
+    result.clockHz -= busy * (facts.clockHz - loaded[i]);
+  }
+  result.us = timing.launchUs + cycles / result.clockHz * 1e6;
+  result.usEndToEnd = result.us + timing.endToEndUs;
+  result.l1Bytes = scaled(pass.traffic.l1Bytes);
+  result.l2Bytes = scaled(pass.traffic.l2Bytes);
+  result.mallBytes = scaled(pass.traffic.mallBytes);
+  result.hbmBytes = scaled(pass.traffic.hbmBytes);
+  result.fractionOfLds = double(pass.counts.ldsClocks) * pass.scale /
+                         (cycles * facts.computeUnits);
+  result.fractionOfL2 =
+      double(result.l2Bytes) /
+      (cycles * facts.xcds * timing.l2Channels * timing.l2ChannelBytesPerClock);
+  result.fractionOfHbm =
+      double(result.hbmBytes) * facts.clockHz / (cycles * timing.hbmBandwidth);
+  result.ldsConflictCycles = scaled(pass.counts.ldsConflictClocks);
+  double used = std::min<double>(simds, double(launch.setup.workgroups) *
+                                            launch.setup.wavesPerWorkgroup);
+  result.occupancyWaves =
+      double(pass.counts.waveClocks) * pass.scale / (cycles * used);
+  for (unsigned i = 0; i < stallCount; ++i) {
+    result.stalls[i] = scaled(pass.counts.stalls[i]);
+  }
+  result.calibration = "uncalibrated";
+  result.trace = pass.trace;
+  for (const TraceEvent &event : result.trace) {
+    std::string &text = result.traceTexts[event.record];
+    if (text.empty()) {
+      const Program &program = *launch.setup.program;
+      text = program.text(program.records()[event.record]);
+    }
+  }
+  return result;
+}
+
+Expected<LaunchResult> TimedDispatch::run() {
+  const LaunchSetup &setup = launch.setup;
+  // Few workgroups are no sample.
+  bool sampled = launch.options.sampled && setup.workgroups >= launch.dies;
+  Expected<Pass> pass = runPass(sampled ? 1 : launch.dies, 1);
+  if (!pass) {
+    return pass.takeError();
+  }
+  TimingResult timing = evaluate(*pass, sampled);
+  if (sampled && timing.fractionOfHbm > busyHbm) {
+    double share = firstFetchShareOf(sampledLines);
+    if (share < 0.95) {
+      pass = runPass(1, share);
+      if (!pass) {
+        return pass.takeError();
+      }
+      timing = evaluate(*pass, sampled);
+    }
+  }
+  LaunchResult result;
+  result.waveInstructions =
+      uint64_t(double(pass->counts.waveInstructions) * pass->scale);
+  for (unsigned i = 0; i < instructionClassCount; ++i) {
+    result.counts[i] = uint64_t(double(pass->counts.counts[i]) * pass->scale);
+  }
+  result.statistics = pass->statistics;
+  SourceLines lines(setup.kernel.codeObject().fileBytes());
+  result.findings = pass->log.finish(setup.kernel.name(), *setup.program, lines,
+                                     setup.config.grid, mostFindings);
+  for (size_t i = 0; i < pass->counts.executions.size(); ++i) {
+    const Instr &instr = setup.program->records()[i];
+    if (uint64_t count = pass->counts.executions[i]) {
+      result.profile.push_back(
+          {instr.address, setup.program->text(instr), lines.at(instr.address),
+           uint64_t(double(count) * pass->scale),
+           uint64_t(double(pass->counts.clocks[i]) * pass->scale)});
+    }
+  }
+  result.timing = std::move(timing);
+  return result;
+}
+
+} // namespace tenon::sim
