@@ -164,6 +164,31 @@ llvm::Expected<uint64_t> SimArguments::loadArray(llvm::StringRef text,
   return address;
 }
 
+llvm::Expected<uint64_t> SimArguments::makeTable(llvm::StringRef text,
+                                                 sim::Memory &memory) {
+  std::vector<uint8_t> table;
+  for (llvm::StringRef entry : llvm::split(text, ',')) {
+    if (entry.starts_with("table:")) {
+      return badArgument("a table has no tables in it");
+    }
+    auto bytes = parseValue(entry, memory);
+    if (!bytes) {
+      return bytes.takeError();
+    }
+    table.insert(table.end(), bytes->begin(), bytes->end());
+  }
+  sim::AllocOptions options;
+  options.name = ("table:" + text).str();
+  auto address = memory.allocate(table.size(), options);
+  if (!address) {
+    return address;
+  }
+  if (llvm::Error error = memory.write(*address, table)) {
+    return std::move(error);
+  }
+  return address;
+}
+
 llvm::Expected<std::vector<uint8_t>>
 SimArguments::parseValue(llvm::StringRef text, sim::Memory &memory) {
   if (text == "null") {
@@ -178,9 +203,10 @@ SimArguments::parseValue(llvm::StringRef text, sim::Memory &memory) {
       return parseFloat(value, bits);
     }
   }
-  if (kind == "buf" || kind == "npy") {
-    auto address =
-        kind == "buf" ? makeBuffer(value, memory) : loadArray(value, memory);
+  if (kind == "buf" || kind == "npy" || kind == "table") {
+    auto address = kind == "buf"   ? makeBuffer(value, memory)
+                   : kind == "npy" ? loadArray(value, memory)
+                                   : makeTable(value, memory);
     if (!address) {
       return address.takeError();
     }
@@ -189,7 +215,7 @@ SimArguments::parseValue(llvm::StringRef text, sim::Memory &memory) {
   return badArgument(
       "'" + text +
       "': expected i8, i16, i32, i64, f32 or f64 with ':NUMBER', "
-      "null, buf:BYTES or npy:FILE");
+      "null, buf:BYTES, npy:FILE or table:VALUE,VALUE,...");
 }
 
 /// The arguments that a launch has to give. Without metadata there are as many

@@ -43,6 +43,7 @@ private:
   llvm::Expected<uint64_t> makeBuffer(llvm::StringRef text,
                                       sim::Memory &memory);
   llvm::Expected<uint64_t> loadArray(llvm::StringRef text, sim::Memory &memory);
+  llvm::Expected<uint64_t> makeTable(llvm::StringRef text, sim::Memory &memory);
 
   std::vector<uint8_t> segment;
   std::vector<Output> outputs;

@@ -163,11 +163,14 @@ void cli::addSim(CLI::App &app, Action &action) {
       ->capture_default_str();
   command->add_option("--lds", options.dynamicLds, "Bytes of dynamic LDS");
   command
-      ->add_option("--arg", options.arguments,
-                   "An argument, in order or as NAME=VALUE by its name in the "
-                   "metadata: i8, i16, i32, i64, f32, f64 with :NUMBER; null; "
-                   "buf:BYTES[:fill=zero|random|nan|undef][:out=FILE.npy]; "
-                   "npy:FILE[:out=FILE.npy]. What is left out is zero")
+      ->add_option(
+          "--arg", options.arguments,
+          "An argument, in order or as NAME=VALUE by its name in the "
+          "metadata: i8, i16, i32, i64, f32, f64 with :NUMBER; null; "
+          "buf:BYTES[:fill=zero|random|nan|undef][:out=FILE.npy]; "
+          "npy:FILE[:out=FILE.npy]; table:VALUE,VALUE,..., the address "
+          "of a buffer with such values one behind the other. What is "
+          "left out is zero")
       ->allow_extra_args(false);
   addCheckOptions(*command, arguments->checks, options.perturb,
                   options.workgroupOrder);

@@ -25,7 +25,8 @@ struct SimOptions {
   /// Arguments in the order of the kernel's, or `NAME=VALUE` by the names of
   /// its metadata: i8, i16, i32, i64, f32 or f64 with `:NUMBER`; `null`;
   /// `buf:BYTES[:fill=zero|random|nan|undef][:out=FILE.npy]`;
-  /// `npy:FILE[:out=FILE.npy]`. What is left out is zero.
+  /// `npy:FILE[:out=FILE.npy]`; `table:VALUE,VALUE,...`, a buffer with such
+  /// values one behind the other. What is left out is zero.
   std::vector<std::string> arguments;
   sim::CheckSet checks = sim::CheckSet::all();
   uint64_t perturb = 0; ///< LaunchConfig::perturb

@@ -20,3 +20,13 @@ kernel void reverse_fixed(global int *data) {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
   data[256 * group + item] = tile[255 - item];
 }
+
+// An array and numbers that are found through a table in memory.
+struct Table {
+  global int *out;
+  int step, first;
+};
+kernel void from_table(global const struct Table *table) {
+  int i = __builtin_amdgcn_workitem_id_x();
+  table->out[i] = table->first + i * table->step;
+}
