@@ -3,7 +3,9 @@
 
 #include "FindingJson.h"
 
+#include "tenon/Run/ProfileReport.h"
 #include "tenon/Run/Run.h"
+#include "tenon/Run/TimingReport.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -30,6 +32,9 @@ std::string run::formatResult(const RunResult &result) {
   std::string text;
   auto out = std::back_inserter(text);
   for (const LaunchStats &launch : result.launches) {
+    if (!launch.profile.empty()) {
+      text += formatProfile(launch.profile, launch.timing.has_value());
+    }
     fmt::format_to(
         out,
         "launch {}: {} x {} x {} workgroups of {}, {} wave "
@@ -38,6 +43,16 @@ std::string run::formatResult(const RunResult &result) {
         launch.workgroupSize[0], launch.waveInstructions, launch.seconds,
         launch.seconds > 0.0 ? launch.waveInstructions / launch.seconds / 1e6
                              : 0.0);
+    if (launch.timing) {
+      text += formatTiming(*launch.timing);
+    }
+  }
+  if (std::optional<PlanTime> time = result.time();
+      time && result.launches.size() > 1) {
+    fmt::format_to(out,
+                   "{} dependent launches: {:.2f} us of kernels, {:.2f} us end "
+                   "to end\n",
+                   result.launches.size(), time->kernelUs, time->endToEndUs);
   }
   if (result.launches.empty()) {
     text += "nothing to launch\n";
@@ -82,10 +97,21 @@ std::string run::statsToJson(const RunResult &result) {
                   static_cast<double>(launch.waveInstructions) /
                   result.workUnits);
     entry["floor"] = result.floorPerUnit;
+    if (launch.timing) {
+      entry["timing"] = timingToJson(*launch.timing);
+    }
+    if (!launch.profile.empty()) {
+      entry["profile"] =
+          profileToJson(launch.profile, launch.timing.has_value());
+    }
     launches.push_back(std::move(entry));
   }
   nlohmann::ordered_json root;
   root["launches"] = launches;
+  if (std::optional<PlanTime> time = result.time()) {
+    root["timing"] = {{"us", time->kernelUs},
+                      {"us_end_to_end", time->endToEndUs}};
+  }
   root["findings"] = findingsToJson(result.findings);
   return root.dump(2) + "\n";
 }

@@ -6,6 +6,7 @@
 #include "Check.h"
 #include "Operands.h"
 
+#include "tenon/Run/TimingReport.h"
 #include "tenon/Sim/Device.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -19,6 +20,61 @@ using namespace tenon::run;
 bool RunResult::passed() const {
   return llvm::all_of(checks,
                       [](const OperandCheck &check) { return check.passed; });
+}
+
+std::optional<PlanTime> RunResult::time() const {
+  if (launches.empty()) {
+    return std::nullopt;
+  }
+  PlanTime time;
+  for (const LaunchStats &launch : launches) {
+    if (!launch.timing) {
+      return std::nullopt;
+    }
+    // The host waits once; every further launch adds its kernel and the gap.
+    bool isFirst = &launch == &launches.front();
+    time.kernelUs += launch.timing->us;
+    time.endToEndUs += isFirst
+                           ? launch.timing->usEndToEnd
+                           : launch.timing->dependentGapUs + launch.timing->us;
+  }
+  return time;
+}
+
+/// Refuses what a sampled timing cannot give.
+static llvm::Error checkTimingOptions(const RunOptions &options) {
+  if (!options.timing || !options.timing->sampled) {
+    if (options.timing && options.timing->skipMatrixValues &&
+        (options.check || !options.outputs.empty())) {
+      return llvm::make_error<InputError>(
+          "matrix products that are skipped leave wrong values: there is "
+          "nothing to check or to write to a file");
+    }
+    return llvm::Error::success();
+  }
+  const char *what = options.check              ? "to check"
+                     : !options.outputs.empty() ? "to write to a file"
+                                                : nullptr;
+  if (!what) {
+    return llvm::Error::success();
+  }
+  return llvm::make_error<InputError>(
+      llvm::Twine("--timing sampled runs a part of the workgroups and drops "
+                  "their stores: there is nothing ")
+          .concat(what)
+          .str());
+}
+
+static llvm::Error writeTimeline(const RunResult &result,
+                                 const std::string &file) {
+  std::vector<TracedLaunch> traced;
+  for (const LaunchStats &launch : result.launches) {
+    traced.push_back({launch.kernel, &*launch.timing});
+  }
+  if (llvm::Error error = writeTrace(traced, file)) {
+    return llvm::make_error<InputError>(llvm::toString(std::move(error)));
+  }
+  return llvm::Error::success();
 }
 
 /// The launches of \p plan for the operands where they lie.
@@ -75,6 +131,8 @@ launch(sim::Device &device, const sim::CodeObject &object,
   config.checks = options.checks;
   config.perturb = options.perturb;
   config.workgroupOrder = options.workgroupOrder;
+  config.profile = options.profile;
+  config.timing = options.timing;
   auto start = std::chrono::steady_clock::now();
   auto result = device.launch(*kernel, config);
   if (!result) {
@@ -89,6 +147,8 @@ launch(sim::Device &device, const sim::CodeObject &object,
   stats.waveInstructions = result->waveInstructions;
   stats.instructions = result->counts;
   stats.seconds = elapsed.count();
+  stats.profile = std::move(result->profile);
+  stats.timing = std::move(result->timing);
   llvm::append_range(findings, result->findings);
   return stats;
 }
@@ -97,6 +157,9 @@ llvm::Expected<RunResult>
 run::runOnSimulator(const runtime::Plan &plan,
                     llvm::ArrayRef<uint8_t> codeObject, const Harness &harness,
                     const RunOptions &options) {
+  if (llvm::Error error = checkTimingOptions(options)) {
+    return std::move(error);
+  }
   auto object = sim::CodeObject::load(codeObject);
   if (!object) {
     return object.takeError();
@@ -138,6 +201,11 @@ run::runOnSimulator(const runtime::Plan &plan,
       return stats.takeError();
     }
     result.launches.push_back(std::move(*stats));
+  }
+  if (!options.trace.empty() && options.timing) {
+    if (llvm::Error error = writeTimeline(result, options.trace)) {
+      return std::move(error);
+    }
   }
   if (llvm::Error error = operands->writeOutputs(device.memory(), options)) {
     return std::move(error);

@@ -25,6 +25,8 @@ public:
   /// Arguments of the metadata that no text gives: they are zero.
   const std::vector<std::string> &omitted() const { return omittedArguments; }
 
+  /// Whether a buffer has an `out`.
+  bool hasOutputs() const { return !outputs.empty(); }
   /// Writes the buffers that have an `out`.
   llvm::Error writeOutputs(sim::Memory &memory) const;
 

@@ -6,6 +6,7 @@
 #include "FindingJson.h"
 #include "SimArguments.h"
 
+#include "tenon/Run/ProfileReport.h"
 #include "tenon/Run/Run.h"
 #include "tenon/Run/TimingReport.h"
 
@@ -54,6 +55,11 @@ llvm::Expected<SimOutcome> run::simulate(llvm::ArrayRef<uint8_t> bytes,
   if (!arguments) {
     return arguments.takeError();
   }
+  if (options.timing && options.timing->sampled && arguments->hasOutputs()) {
+    return llvm::make_error<InputError>(
+        "--timing sampled runs a part of the workgroups and drops their "
+        "stores: there is nothing to write to the file of an 'out='");
+  }
   sim::LaunchConfig config;
   config.grid = options.grid;
   config.block = options.block;
@@ -88,9 +94,9 @@ llvm::Expected<SimOutcome> run::simulate(llvm::ArrayRef<uint8_t> bytes,
     return std::move(error);
   }
   if (!options.trace.empty() && outcome.launch.timing) {
-    if (llvm::Error error =
-            writeTrace(outcome.launch, outcome.kernel, options.trace)) {
-      return std::move(error);
+    TracedLaunch traced = {outcome.kernel, &*outcome.launch.timing};
+    if (llvm::Error error = writeTrace(traced, options.trace)) {
+      return llvm::make_error<InputError>(llvm::toString(std::move(error)));
     }
   }
   return outcome;
@@ -125,6 +131,9 @@ std::string run::simStatsToJson(const SimOutcome &outcome,
       {"findings", findingsToJson(launch.findings)}};
   if (launch.timing) {
     root["timing"] = timingToJson(*launch.timing);
+  }
+  if (options.profile) {
+    root["profile"] = profileToJson(launch.profile, launch.timing.has_value());
   }
   return root.dump(2) + "\n";
 }

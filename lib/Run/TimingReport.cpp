@@ -80,23 +80,24 @@ nlohmann::ordered_json run::timingToJson(const sim::TimingResult &timing) {
           {"calibration", timing.calibration}};
 }
 
-llvm::Error run::writeTrace(const sim::LaunchResult &launch,
-                            const std::string &kernel,
-                            const std::string &file) {
-  std::error_code problem;
-  llvm::raw_fd_ostream stream(file, problem);
-  if (problem) {
-    return llvm::createStringError("cannot write '" + file +
-                                   "': " + problem.message());
-  }
-  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+/// Adds the events of one launch, whose numbers of processes and clocks begin
+/// at those given.
+static void addEvents(const TracedLaunch &launch, uint64_t firstProcess,
+                      uint64_t firstClock, bool isAlone,
+                      nlohmann::ordered_json &events) {
+  auto process = [&](const sim::TraceEvent &event) {
+    return firstProcess + event.die * 1000 + event.computeUnit;
+  };
+  auto thread = [](const sim::TraceEvent &event) {
+    return event.workgroup * 100 + event.wave;
+  };
   for (const sim::TraceEvent &event : launch.timing->trace) {
     nlohmann::ordered_json entry = {
         {"name", launch.timing->traceTexts.at(event.record)},
         {"ph", "X"},
-        {"pid", event.die * 1000 + event.computeUnit},
-        {"tid", event.workgroup * 100 + event.wave},
-        {"ts", event.begin},
+        {"pid", process(event)},
+        {"tid", thread(event)},
+        {"ts", firstClock + event.begin},
         {"dur", event.end - event.begin}};
     if (event.stalled) {
       entry["args"] = {{"waited_for", sim::stallName(event.stall).str()},
@@ -104,29 +105,53 @@ llvm::Error run::writeTrace(const sim::LaunchResult &launch,
     }
     events.push_back(std::move(entry));
   }
-  auto name = [&](const char *kind, uint64_t pid, uint64_t tid,
-                  const std::string &text) {
-    events.push_back({{"name", kind},
-                      {"ph", "M"},
-                      {"pid", pid},
-                      {"tid", tid},
-                      {"args", {{"name", text}}}});
-  };
   std::set<std::pair<uint64_t, uint64_t>> named;
   for (const sim::TraceEvent &event : launch.timing->trace) {
-    uint64_t pid = event.die * 1000 + event.computeUnit;
-    uint64_t tid = event.workgroup * 100 + event.wave;
-    if (named.insert({pid, tid}).second) {
-      name("process_name", pid, tid,
-           fmt::format("die {} compute unit {}", event.die, event.computeUnit));
-      name("thread_name", pid, tid,
-           fmt::format("workgroup {} wave {} (SIMD {})", event.workgroup,
-                       event.wave, event.simd));
+    uint64_t pid = process(event), tid = thread(event);
+    if (!named.insert({pid, tid}).second) {
+      continue;
     }
+    auto name = [&](const char *kind, const std::string &text) {
+      events.push_back({{"name", kind},
+                        {"ph", "M"},
+                        {"pid", pid},
+                        {"tid", tid},
+                        {"args", {{"name", text}}}});
+    };
+    name("process_name", fmt::format("{}die {} compute unit {}",
+                                     isAlone ? "" : launch.kernel + " ",
+                                     event.die, event.computeUnit));
+    name("thread_name", fmt::format("workgroup {} wave {} (SIMD {})",
+                                    event.workgroup, event.wave, event.simd));
+  }
+}
+
+llvm::Error run::writeTrace(llvm::ArrayRef<TracedLaunch> launches,
+                            const std::string &file) {
+  constexpr uint64_t processesPerLaunch = 100000;
+  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+  uint64_t process = 0, clock = 0;
+  for (const TracedLaunch &launch : launches) {
+    addEvents(launch, process, clock, launches.size() == 1, events);
+    kernels.push_back(launch.kernel);
+    process += processesPerLaunch;
+    clock += launch.timing->cycles;
   }
   nlohmann::ordered_json root = {{"displayTimeUnit", "ns"},
-                                 {"otherData", {{"kernel", kernel}}},
+                                 {"otherData", {{"kernels", kernels}}},
                                  {"traceEvents", events}};
-  stream << root.dump() << "\n";
+  std::error_code problem;
+  llvm::raw_fd_ostream stream(file, problem);
+  if (!problem) {
+    stream << root.dump() << "\n";
+    stream.flush();
+    problem = stream.error();
+    stream.clear_error();
+  }
+  if (problem) {
+    return llvm::createStringError("cannot write '" + file +
+                                   "': " + problem.message());
+  }
   return llvm::Error::success();
 }

@@ -5,8 +5,8 @@
 #define TENON_TOOLS_TENON_COMMANDS_H
 
 #include "tenon/Driver/Compile.h"
-#include "tenon/Sim/Timing.h"
 #include "tenon/Sim/Check.h"
+#include "tenon/Sim/Timing.h"
 
 #include <CLI/CLI.hpp>
 
@@ -50,13 +50,14 @@ void addCheckOptions(CLI::App &command, std::string &checks, uint64_t &perturb,
 
 /// The values of --timing, --cache, --skip-matrix-values and --trace.
 struct TimingArguments {
-  std::string mode; ///< empty: no timing
-  std::string cache = "cold";
+  std::string mode;  ///< empty: no timing
+  std::string cache; ///< empty: cold
   bool skipMatrixValues = false;
   std::string trace;
   std::vector<std::string> constants; ///< NAME=VALUE
 
-  /// Throws CLI::ValidationError for constants that are no numbers.
+  /// Throws CLI::ValidationError for constants that are no numbers and for
+  /// options that nothing would come of without --timing.
   std::optional<sim::TimingOptions> options() const;
 };
 void addTimingOptions(CLI::App &command, TimingArguments &arguments);

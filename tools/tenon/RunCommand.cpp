@@ -22,6 +22,8 @@ struct RunArguments {
   std::string checks = "all";
   uint64_t perturb = 0;
   std::optional<uint64_t> workgroupOrder;
+  bool profile = false;
+  TimingArguments timing;
 };
 } // namespace
 
@@ -88,6 +90,9 @@ static int runCommand(RunArguments &arguments) {
     throw CLI::ValidationError("--checks", llvm::toString(checks.takeError()));
   }
   options.checks = *checks;
+  options.profile = arguments.profile;
+  options.timing = arguments.timing.options();
+  options.trace = arguments.timing.trace;
 
   driver::Session session;
   auto loaded = arguments.spec.load(session);
@@ -170,8 +175,13 @@ void cli::addRun(CLI::App &app, Action &action) {
                     "Compare with the double-precision reference");
   addCheckOptions(*command, arguments->checks, arguments->perturb,
                   arguments->workgroupOrder);
+  addTimingOptions(*command, arguments->timing);
   command->add_option("--stats-json", arguments->statsJson,
-                      "Write instruction counts to a file as JSON");
+                      "Write instruction counts, and times when they are "
+                      "modelled, to a file as JSON");
+  command->add_flag("--profile", arguments->profile,
+                    "Print how often each instruction was executed and, with "
+                    "--timing, its cycles and what it waited for");
   command
       ->add_option("--threads", arguments->threads,
                    "Host threads (0: all cores)")

@@ -3,6 +3,7 @@
 
 #include "Commands.h"
 
+#include "tenon/Run/ProfileReport.h"
 #include "tenon/Run/Run.h"
 #include "tenon/Run/SimTool.h"
 #include "tenon/Run/TimingReport.h"
@@ -64,24 +65,11 @@ static int listInstructions(const std::string &target) {
   return Success;
 }
 
-static void printProfile(const sim::LaunchResult &launch) {
-  bool timed = launch.timing.has_value();
-  fmt::print("{:>12}{}  {:>8}  instruction\n", "executed",
-             timed ? "   cycles each" : "", "address");
-  for (const sim::ProfileEntry &entry : launch.profile) {
-    fmt::print("{:>12}{}  {:>8x}  {}{}\n", entry.count,
-               timed ? fmt::format("  {:>12.1f}",
-                                   double(entry.cycles) / double(entry.count))
-                     : "",
-               entry.address, entry.text,
-               entry.location.empty() ? "" : "  ; " + entry.location);
-  }
-}
-
 static int report(const run::SimOutcome &outcome,
                   const SimArguments &arguments) {
   if (arguments.options.profile) {
-    printProfile(outcome.launch);
+    fmt::print("{}", run::formatProfile(outcome.launch.profile,
+                                        outcome.launch.timing.has_value()));
   }
   if (!outcome.failure) {
     size_t findings = outcome.launch.findings.size();
@@ -180,13 +168,11 @@ void cli::addSim(CLI::App &app, Action &action) {
                    "together, before the budget check ends it")
       ->capture_default_str();
   addTimingOptions(*command, arguments->timing);
-  command->add_flag("--skip-matrix-values", arguments->timing.skipMatrixValues,
-                    "With --timing: do not compute matrix products, whose "
-                    "values no time depends on");
   command->add_option("--stats-json", arguments->statsJson,
                       "Write counts and findings to a file as JSON");
   command->add_flag("--profile", options.profile,
-                    "Print how often each instruction was executed");
+                    "Print how often each instruction was executed and, with "
+                    "--timing, its cycles and what it waited for");
   command
       ->add_option("--threads", options.threads, "Host threads (0: all cores)")
       ->capture_default_str();

@@ -52,19 +52,29 @@ void cli::addTimingOptions(CLI::App &command, TimingArguments &arguments) {
                   "Where data are at first when time is modelled: cold (in "
                   "HBM) or warm (in the caches as far as they fit)")
       ->check(CLI::IsMember({"cold", "warm"}))
-      ->capture_default_str();
+      ->default_str("cold");
   command
       .add_option("--timing-constant", arguments.constants,
                   "NAME=NUMBER: try another value of a constant of the model "
                   "(include/tenon/Target/TimingFacts.h)")
       ->allow_extra_args(false);
+  command.add_flag("--skip-matrix-values", arguments.skipMatrixValues,
+                   "With --timing: do not compute matrix products, whose "
+                   "values no time depends on");
   command.add_option("--trace", arguments.trace,
-                     "Write a timeline of the first workgroups for Perfetto "
-                     "(with --timing)");
+                     "Write a timeline of the first workgroups for Perfetto; "
+                     "means --timing");
 }
 
 std::optional<sim::TimingOptions> cli::TimingArguments::options() const {
   if (mode.empty() && trace.empty()) {
+    const char *given = !cache.empty()       ? "--cache"
+                        : skipMatrixValues   ? "--skip-matrix-values"
+                        : !constants.empty() ? "--timing-constant"
+                                             : nullptr;
+    if (given) {
+      throw CLI::ValidationError(given, "needs --timing");
+    }
     return std::nullopt;
   }
   sim::TimingOptions options;

@@ -9,6 +9,7 @@
 #include "tenon/Run/Harness.h"
 #include "tenon/Runtime/Plan.h"
 #include "tenon/Sim/Check.h"
+#include "tenon/Sim/Device.h"
 #include "tenon/Sim/InstructionClass.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -50,6 +51,11 @@ struct RunOptions {
   sim::CheckSet checks = sim::CheckSet::all(); ///< of the simulator
   uint64_t perturb = 0;                        ///< sim::LaunchConfig::perturb
   std::optional<uint64_t> workgroupOrder;
+  bool profile = false;
+  /// Models the times of the launches. A sampled one drops stores, so that
+  /// neither `check` nor `outputs` go with it.
+  std::optional<sim::TimingOptions> timing;
+  std::string trace; ///< a file for the timeline, or empty
 };
 
 /// What one launch did.
@@ -59,7 +65,15 @@ struct LaunchStats {
   std::array<uint32_t, 3> workgroupSize = {};
   uint64_t waveInstructions = 0;
   sim::InstructionCounts instructions = {};
-  double seconds = 0.0; ///< of the host
+  double seconds = 0.0;                    ///< of the host
+  std::vector<sim::ProfileEntry> profile;  ///< when asked for
+  std::optional<sim::TimingResult> timing; ///< when asked for
+};
+
+/// Modelled time of launches each of which depends on the one before.
+struct PlanTime {
+  double kernelUs = 0;   ///< the sum of what a profiler reports for each
+  double endToEndUs = 0; ///< as the host sees it, gaps between them included
 };
 
 /// How one operand compares with the reference.
@@ -85,6 +99,8 @@ struct RunResult {
   std::string unitName; ///< "(row, head)"
 
   bool passed() const;
+  /// Of all launches; none when they were not timed, or there are none.
+  std::optional<PlanTime> time() const;
 };
 
 /// Runs \p plan with the kernels of \p codeObject in the simulator.

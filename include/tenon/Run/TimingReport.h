@@ -21,11 +21,18 @@ std::string formatTiming(const sim::TimingResult &timing);
 /// The keys of a launch's time in `--stats-json` (docs/reference/json.md).
 nlohmann::ordered_json timingToJson(const sim::TimingResult &timing);
 
-/// Writes the timeline of a launch for Perfetto (the Trace Event format): a
-/// process per compute unit, a thread per wave, an event per instruction. Times
-/// are engine clocks, shown as microseconds.
-llvm::Error writeTrace(const sim::LaunchResult &launch,
-                       const std::string &kernel, const std::string &file);
+/// One launch of a timeline.
+struct TracedLaunch {
+  std::string kernel;
+  const sim::TimingResult *timing = nullptr;
+};
+
+/// Writes the timeline of launches that follow each other for Perfetto (the
+/// Trace Event format): a process per launch and compute unit, a thread per
+/// wave, an event per instruction. Times are engine clocks, shown as
+/// microseconds; what lies between launches is left out.
+llvm::Error writeTrace(llvm::ArrayRef<TracedLaunch> launches,
+                       const std::string &file);
 
 } // namespace tenon::run
 

@@ -78,7 +78,10 @@ struct ProfileEntry {
   std::string text;
   std::string location; ///< "file.c:12" when there is a line table
   uint64_t count = 0;   ///< waves that executed it
-  uint64_t cycles = 0;  ///< of all these waves, when the launch is timed
+  /// When the launch is timed: clocks from behind the instruction before to
+  /// behind this one, of all these waves, and those of them that were waiting.
+  uint64_t cycles = 0;
+  std::array<uint64_t, stallCount> stalls = {};
 };
 
 /// What a launch executed.

@@ -53,19 +53,20 @@ struct TraceEvent {
   uint32_t die = 0, computeUnit = 0, simd = 0;
   uint64_t workgroup = 0;
   uint32_t wave = 0;
-  uint32_t record = 0; ///< of the program
-  uint64_t begin = 0;  ///< clock behind the instruction before
-  uint64_t end = 0;    ///< clock of the slot behind its own
-  uint64_t stalled = 0; ///< clocks of waiting in between
+  uint32_t record = 0;        ///< of the program
+  uint64_t begin = 0;         ///< clock behind the instruction before
+  uint64_t end = 0;           ///< clock of the slot behind its own
+  uint64_t stalled = 0;       ///< clocks of waiting in between
   Stall stall = Stall::Issue; ///< for what
 };
 
 /// The modelled time of a launch.
 struct TimingResult {
-  uint64_t cycles = 0;   ///< from the first dispatch to the last write
-  double clockHz = 0;    ///< effective, under this kernel's load
-  double us = 0;         ///< of the kernel, as a profiler reports it
-  double usEndToEnd = 0; ///< of one launch, as the host sees it
+  uint64_t cycles = 0;       ///< from the first dispatch to the last write
+  double clockHz = 0;        ///< effective, under this kernel's load
+  double us = 0;             ///< of the kernel, as a profiler reports it
+  double usEndToEnd = 0;     ///< of one launch, as the host sees it
+  double dependentGapUs = 0; ///< between it and a launch that depends on it
   double fractionOfMfma = 0, fractionOfLds = 0, fractionOfL2 = 0,
          fractionOfHbm = 0;
   uint64_t l1Bytes = 0, l2Bytes = 0, mallBytes = 0, hbmBytes = 0;

@@ -38,9 +38,13 @@ void DieCounts::add(const DieCounts &other) {
   workgroups += other.workgroups;
   executions.resize(std::max(executions.size(), other.executions.size()));
   clocks.resize(executions.size());
+  recordStalls.resize(executions.size());
   for (size_t i = 0; i < other.executions.size(); ++i) {
     executions[i] += other.executions[i];
     clocks[i] += other.clocks[i];
+    for (unsigned reason = 0; reason < stallCount; ++reason) {
+      recordStalls[i][reason] += other.recordStalls[i][reason];
+    }
   }
 }
 
@@ -53,6 +57,7 @@ Die::Die(const TimedLaunch &launch, DeviceMemoryTiming &device, unsigned index,
   if (launch.setup.config.profile) {
     counts.executions.resize(launch.records.size());
     counts.clocks.resize(launch.records.size());
+    counts.recordStalls.resize(launch.records.size());
   }
   if (workgroups) {
     events.push({0, dispatchEvent});

@@ -67,6 +67,8 @@ struct DieCounts {
   uint64_t waveClocks = 0; ///< of resident waves
   uint64_t workgroups = 0;
   std::vector<uint64_t> executions, clocks; ///< by record, when profiled
+  /// The same for the clocks of waiting, by reason.
+  std::vector<std::array<uint64_t, stallCount>> recordStalls;
 
   void add(const DieCounts &other);
 };
@@ -165,6 +167,7 @@ private:
   void issue(TimedWave &timed, uint64_t now);
   bool execute(TimedWave &timed, const Instr &instr,
                const InstructionTiming &timing);
+  void countStalls(const TimedWave &timed, uint32_t record, uint64_t now);
   void occupy(TimedWave &timed, uint32_t record, uint64_t now);
   void occupyLds(TimedWave &timed, uint32_t record, uint64_t now);
   struct LdsPattern;

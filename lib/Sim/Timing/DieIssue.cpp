@@ -99,17 +99,7 @@ void Die::issue(TimedWave &timed, uint64_t now) {
     timed.atomicDone = std::max(timed.vector.timeOf(0), timed.lastScalar);
     return;
   }
-  if (timed.ready > timed.earliest) {
-    counts.stalls[unsigned(timed.reason)] += timed.ready - timed.earliest;
-  }
-  if (now > timed.ready) {
-    counts.stalls[unsigned(timed.blocked)] += now - timed.ready;
-  }
-  if (!counts.executions.empty()) {
-    ++counts.executions[record];
-    counts.clocks[record] +=
-        now - std::min(now, timed.earliest) + launch.timing.slotClocks;
-  }
+  countStalls(timed, record, now);
   if (timed.group->isTraced) {
     TraceEvent event;
     event.die = index;
@@ -129,6 +119,27 @@ void Die::issue(TimedWave &timed, uint64_t now) {
   lookAhead(timed, record, now);
   if (wave.stop != WaveStop::Running) {
     stop(timed, now);
+  }
+}
+
+void Die::countStalls(const TimedWave &timed, uint32_t record, uint64_t now) {
+  bool isProfiled = !counts.executions.empty();
+  auto add = [&](Stall reason, uint64_t clocks) {
+    counts.stalls[unsigned(reason)] += clocks;
+    if (isProfiled) {
+      counts.recordStalls[record][unsigned(reason)] += clocks;
+    }
+  };
+  if (timed.ready > timed.earliest) {
+    add(timed.reason, timed.ready - timed.earliest);
+  }
+  if (now > timed.ready) {
+    add(timed.blocked, now - timed.ready);
+  }
+  if (isProfiled) {
+    ++counts.executions[record];
+    counts.clocks[record] +=
+        now - std::min(now, timed.earliest) + launch.timing.slotClocks;
   }
 }
 

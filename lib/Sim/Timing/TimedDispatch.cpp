@@ -268,6 +268,7 @@ TimingResult TimedDispatch::evaluate(const Pass &pass, bool sampled) const {
   }
   result.us = timing.launchUs + cycles / result.clockHz * 1e6;
   result.usEndToEnd = result.us + timing.endToEndUs;
+  result.dependentGapUs = timing.dependentGapUs;
   result.l1Bytes = scaled(pass.traffic.l1Bytes);
   result.l2Bytes = scaled(pass.traffic.l2Bytes);
   result.mallBytes = scaled(pass.traffic.mallBytes);
@@ -331,10 +332,16 @@ Expected<LaunchResult> TimedDispatch::run() {
   for (size_t i = 0; i < pass->counts.executions.size(); ++i) {
     const Instr &instr = setup.program->records()[i];
     if (uint64_t count = pass->counts.executions[i]) {
-      result.profile.push_back(
-          {instr.address, setup.program->text(instr), lines.at(instr.address),
-           uint64_t(double(count) * pass->scale),
-           uint64_t(double(pass->counts.clocks[i]) * pass->scale)});
+      auto scaled = [&](uint64_t value) {
+        return uint64_t(double(value) * pass->scale);
+      };
+      ProfileEntry entry = {instr.address, setup.program->text(instr),
+                            lines.at(instr.address), scaled(count),
+                            scaled(pass->counts.clocks[i])};
+      for (unsigned reason = 0; reason < stallCount; ++reason) {
+        entry.stalls[reason] = scaled(pass->counts.recordStalls[i][reason]);
+      }
+      result.profile.push_back(std::move(entry));
     }
   }
   result.timing = std::move(timing);
