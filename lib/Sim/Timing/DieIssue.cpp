@@ -255,7 +255,8 @@ void Die::occupyScalarMemory(TimedWave &timed, uint64_t now) {
           std::max(done, access.kind == MemoryAccessKind::Load
                              ? memory.scalarLoad(timed.group->unit, line, now)
                          : access.kind == MemoryAccessKind::Store
-                             ? memory.store(timed.group->unit, line, 1, now)
+                             ? memory.store(timed.group->unit, line, 1,
+                                            /*streams=*/false, now)
                              : memory.atomic(line, now));
     }
   }
@@ -312,8 +313,9 @@ void Die::occupyVectorMemory(TimedWave &timed, uint32_t record, uint64_t now) {
     clocks =
         std::max({(active + 15) / 16, count,
                   unsigned(std::ceil(double(bytes) / facts.l1BytesPerClock))});
-    constexpr uint8_t sc1 = 4;
+    constexpr uint8_t nt = 2, sc1 = 4;
     bool passesL1 = instr.cachePolicy & sc1;
+    bool streams = instr.cachePolicy & nt;
     for (unsigned i = 0; i < count; ++i) {
       uint64_t leaves = uint64_t(start) + uint64_t(clocks) * i / count;
       uint64_t arrival = 0;
@@ -323,7 +325,8 @@ void Die::occupyVectorMemory(TimedWave &timed, uint32_t record, uint64_t now) {
         arrival = memory.load(timed.group->unit, lines[i], leaves, passesL1);
         break;
       case MemoryAccessKind::Store:
-        arrival = memory.store(timed.group->unit, lines[i], halves[i], leaves);
+        arrival = memory.store(timed.group->unit, lines[i], halves[i], streams,
+                               leaves);
         break;
       case MemoryAccessKind::Atomic:
         arrival = memory.atomic(lines[i], leaves);

@@ -35,24 +35,25 @@ void DeviceMemoryTiming::setFirstFetchShare(double share) {
   update(chip.facts().xcds, 1);
 }
 
-void DeviceMemoryTiming::endEpoch(
-    std::vector<std::vector<uint64_t> *> fetched) {
+void DeviceMemoryTiming::endEpoch(ArrayRef<DieMemory *> dies) {
   DenseSet<uint64_t> unique;
   uint64_t requests = 0, active = 0;
-  for (std::vector<uint64_t> *lines : fetched) {
-    active += !lines->empty();
-    requests += lines->size();
-    for (uint64_t line : *lines) {
+  for (DieMemory *die : dies) {
+    active += die->wrote || !die->fetched.empty();
+    requests += die->fetched.size();
+    for (uint64_t line : die->fetched) {
       unique.insert(line);
       if (!mall.find(line)) {
         mall.insert(line, 0);
       }
     }
-    lines->clear();
+    die->fetched.clear();
+    die->wrote = false;
   }
   // The share is that of the epoch just past: traffic changes slowly.
-  if (fetched.size() > 1 && requests) {
-    update(double(active), double(unique.size()) / double(requests));
+  if (dies.size() > 1 && active) {
+    double share = requests ? double(unique.size()) / double(requests) : 1;
+    update(double(active), share);
     doublyCounted += (requests - unique.size()) * chip.facts().l2LineBytes;
   }
 }
@@ -93,6 +94,7 @@ void DieMemory::writeBack(unsigned halves, uint64_t now) {
   double start = std::max(double(now), fabricFree);
   fabricFree = start + fabricLineClocks * part;
   hbmFree = std::max(start, hbmFree) + device.hbmClocksPerWrite() * part;
+  wrote = true;
   traffic.mallBytes += halves * lineSize / halvesPerLine;
   traffic.hbmBytes += halves * lineSize / halvesPerLine;
 }
@@ -139,7 +141,7 @@ uint64_t DieMemory::load(unsigned unit, uint64_t line, uint64_t now,
 }
 
 uint64_t DieMemory::store(unsigned unit, uint64_t line, unsigned halves,
-                          uint64_t now) {
+                          bool streams, uint64_t now) {
   unsigned bytes = unsigned(std::popcount(halves)) * lineSize / halvesPerLine;
   traffic.l1Bytes += bytes;
   uint64_t start = startAtL2(line, now, bytes);
@@ -152,6 +154,11 @@ uint64_t DieMemory::store(unsigned unit, uint64_t line, unsigned halves,
     }
   }
   way->dirty |= uint8_t(halves);
+  if (streams && unsigned(std::popcount(way->dirty)) == halvesPerLine) {
+    way->dirty = 0;
+    writeBack(halvesPerLine, start);
+    streamed = hbmFree;
+  }
   return start + facts.l2HitClocks;
 }
 
@@ -187,12 +194,12 @@ uint64_t DieMemory::fetch(unsigned unit, uint64_t line, uint64_t now) {
   return std::max(now, arrivals[0]);
 }
 
-uint64_t DieMemory::flushClocks() {
+uint64_t DieMemory::drainClocks(uint64_t now) {
   uint64_t halves = l2.dirtyHalves();
   traffic.mallBytes += halves * lineSize / halvesPerLine;
   traffic.hbmBytes += halves * lineSize / halvesPerLine;
-  // They go as far as the memory-side cache.
-  return uint64_t(std::ceil(double(halves) / halvesPerLine * fabricLineClocks));
+  double flush = double(halves) / halvesPerLine * fabricLineClocks;
+  return uint64_t(std::ceil(std::max(streamed - double(now), 0.0) + flush));
 }
 
 } // namespace tenon::sim

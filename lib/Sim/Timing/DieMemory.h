@@ -24,6 +24,8 @@ struct MemoryTraffic {
   }
 };
 
+class DieMemory;
+
 /// What the dies share: the memory-side cache and HBM. It changes only between
 /// epochs, so that dies may run at the same time.
 class DeviceMemoryTiming {
@@ -36,8 +38,10 @@ public:
   double hbmClocksPerLine() const { return lineClocks; }
   /// The same for lines that it writes, which no other die does.
   double hbmClocksPerWrite() const { return writeClocks; }
-  /// Fetches that several dies made in one epoch cost HBM once.
-  void endEpoch(std::vector<std::vector<uint64_t> *> fetched);
+  /// Fetches that several dies made in one epoch cost HBM once, and those that
+  /// neither fetched nor wrote leave their share of it to the others. Clears
+  /// what the dies noted of the epoch.
+  void endEpoch(llvm::ArrayRef<DieMemory *> dies);
   /// Bytes that were fetched by a die although another one fetched them in the
   /// same epoch.
   uint64_t doublyCountedBytes() const { return doublyCounted; }
@@ -71,8 +75,10 @@ public:
   unsigned lineBytes() const { return lineSize; }
 
   uint64_t load(unsigned unit, uint64_t line, uint64_t now, bool passesL1);
-  /// `halves`: which halves of the line are written.
-  uint64_t store(unsigned unit, uint64_t line, unsigned halves, uint64_t now);
+  /// `halves`: which halves of the line are written. A line that streams is
+  /// written to HBM as soon as it is whole.
+  uint64_t store(unsigned unit, uint64_t line, unsigned halves, bool streams,
+                 uint64_t now);
   uint64_t atomic(uint64_t line, uint64_t now);
   uint64_t scalarLoad(unsigned unit, uint64_t line, uint64_t now);
   /// Instructions of the kernel, by line.
@@ -90,11 +96,14 @@ public:
     }
   }
 
-  /// Clocks in which the L2 writes back what it still holds.
-  uint64_t flushClocks();
+  /// Clocks after `now` until what was written is where the next kernel finds
+  /// it: the rest of what streams in HBM, what the L2 still holds in the
+  /// memory-side cache.
+  uint64_t drainClocks(uint64_t now);
 
   MemoryTraffic traffic;
   std::vector<uint64_t> fetched; ///< lines from HBM in this epoch
+  bool wrote = false;            ///< to HBM in this epoch
 
 private:
   uint64_t fromL2(uint64_t line, uint64_t now);
@@ -109,6 +118,7 @@ private:
   CacheTags l2;
   std::vector<double> channelFree;
   double fabricFree = 0, hbmFree = 0;
+  double streamed = 0; ///< when HBM has all that streams
   double fabricLineClocks;
   uint64_t mallClocks, hbmClocks;
 };

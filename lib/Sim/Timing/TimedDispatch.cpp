@@ -138,7 +138,7 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
   auto endEpoch = [&]() noexcept {
     now += epochClocks;
     uint64_t instructions = 0;
-    std::vector<std::vector<uint64_t> *> fetched;
+    std::vector<DieMemory *> memories;
     goesOn = false;
     for (std::unique_ptr<Die> &die : dies) {
       if (isSampled) {
@@ -147,12 +147,12 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
       } else {
         die->publish();
       }
-      fetched.push_back(&die->memory.fetched);
+      memories.push_back(&die->memory);
       die->resume(now);
       instructions += die->counts.waveInstructions;
       goesOn |= !die->hasEnded();
     }
-    device.endEpoch(fetched);
+    device.endEpoch(memories);
     for (std::unique_ptr<Die> &die : dies) {
       goesOn &= !die->failure();
     }
@@ -203,7 +203,7 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
     run += die.counts.workgroups;
     pass.cycles = std::max(
         pass.cycles, extrapolate(die, die.counts.workgroups, groupsOfDie(i)) +
-                         die.memory.flushClocks());
+                         die.memory.drainClocks(die.lastClock()));
     pass.counts.add(die.counts);
     pass.traffic.add(die.memory.traffic);
     pass.trace.insert(pass.trace.end(), die.trace.begin(), die.trace.end());

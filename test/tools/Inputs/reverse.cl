@@ -30,3 +30,15 @@ kernel void from_table(global const struct Table *table) {
   int i = __builtin_amdgcn_workitem_id_x();
   table->out[i] = table->first + i * table->step;
 }
+
+// Writes 16 bytes per item, to stay in the caches or to stream past them.
+typedef float float4 __attribute__((ext_vector_type(4)));
+kernel void fill(global float4 *out) {
+  int item = __builtin_amdgcn_workitem_id_x();
+  out[256 * __builtin_amdgcn_workgroup_id_x() + item] = (float4)(1);
+}
+kernel void fill_streaming(global float4 *out) {
+  int item = __builtin_amdgcn_workitem_id_x();
+  int group = __builtin_amdgcn_workgroup_id_x();
+  __builtin_nontemporal_store((float4)(1), &out[256 * group + item]);
+}
