@@ -236,11 +236,10 @@ void DecodeKernel::loadPrologue() {
     int64_t bytes = weightType.getElementType().getIntOrFloatBitWidth() / 8;
     normWeight = t.load(dense("norm_weight", 128 * bytes), {zero}, {128});
   }
-  Value aLog = t.create<tile::LoadScalarOp>(
-      t.builder().getF32Type(),
-      t.advance(args["a_log"], t.wideMul(head, t.i32(4))));
-  auto scalarTile = RankedTensorType::get({}, t.builder().getF32Type());
-  expALog = t.exp(t.create<tile::SplatOp>(scalarTile, aLog));
+  // A scalar load would be moved to its use, behind the waits for what is
+  // loaded here, and would be waited for by itself.
+  expALog =
+      t.exp(t.extract(t.load(dense("a_log", heads() * 4), {head}, {1}), 0, 0));
 }
 
 void DecodeKernel::loadState() {

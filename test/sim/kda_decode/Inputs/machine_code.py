@@ -52,6 +52,11 @@ def problems(lines, kernels):
     small = [i for i, l in enumerate(lines) if l.startswith("buffer_load") and " nt" not in l]
     if max(small) > min(state):
         yield "a load of the prologue comes after the state"
+    # What comes from memory then is waited for by itself, as long as for the state.
+    # Arguments may be loaded again at the end.
+    barrier = lines.index("s_barrier")
+    if any(line.startswith("s_load") for line in lines[min(state) : barrier]):
+        yield "a scalar load comes after the state"
     for line in lines[: max(state)]:
         if "vmcnt" in line or "branch" in line or line.startswith("scratch"):
             yield f"before the last load of the state: {line}"
