@@ -22,7 +22,7 @@ const TimingFacts &gfx950Timing() {
       .slotClocks = 4,         // CDNA3 ISA: 16 lanes of a wave of 64 per clock
       .branchClocks = 16,      // assumed
       .barrierClocks = 16,     // assumed
-      .transClocks = 16,       // LLVM SISchedule.td: four issue slots
+      .transClocks = 8,        // LLVM pull request 156411: two issue slots
       .quarterRateClocks = 16, // LLVM SISchedule.td: WriteIntMul
       .doubleClocks = 4,       // MI355X data sheet: 78.6 TFLOP/s of vector F64
       .matrixQueueClocks = 16, // assumed, after FlyDSL's notes
