@@ -232,10 +232,17 @@ void TimedDispatch::warm(Die &die, DeviceMemoryTiming &device) {
   for (uint64_t line = entry / size; line <= end / size; ++line) {
     die.memory.fillCode(line);
   }
+  // Arguments are written just before a launch, past the caches of the dies.
+  unsigned line = launch.facts.l2LineBytes;
+  const LaunchSetup &setup = launch.setup;
+  uint64_t argumentsEnd = setup.kernargAddress + setup.kernarg.size();
+  for (uint64_t at = setup.kernargAddress / line; at * line < argumentsEnd;
+       ++at) {
+    device.fill(at);
+  }
   if (!launch.options.warm) {
     return;
   }
-  unsigned line = launch.facts.l2LineBytes;
   launch.setup.memory.forEachAllocation([&](uint64_t base, uint64_t bytes) {
     uint64_t most = std::min<uint64_t>(bytes, launch.facts.mallBytes);
     for (uint64_t at = base / line; at <= (base + most - 1) / line; ++at) {
