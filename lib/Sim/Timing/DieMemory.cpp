@@ -35,11 +35,11 @@ void DeviceMemoryTiming::setFirstFetchShare(double share) {
   update(chip.facts().xcds, 1);
 }
 
-void DeviceMemoryTiming::endEpoch(ArrayRef<DieMemory *> dies) {
+void DeviceMemoryTiming::endEpoch(ArrayRef<DieMemory *> dies, uint64_t now) {
   DenseSet<uint64_t> unique;
   uint64_t requests = 0, active = 0;
   for (DieMemory *die : dies) {
-    active += die->wrote || !die->fetched.empty();
+    active += die->wrote || !die->fetched.empty() || die->awaitsHbm(now);
     requests += die->fetched.size();
     for (uint64_t line : die->fetched) {
       unique.insert(line);

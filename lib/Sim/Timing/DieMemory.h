@@ -39,9 +39,9 @@ public:
   /// The same for lines that it writes, which no other die does.
   double hbmClocksPerWrite() const { return writeClocks; }
   /// Fetches that several dies made in one epoch cost HBM once, and those that
-  /// neither fetched nor wrote leave their share of it to the others. Clears
-  /// what the dies noted of the epoch.
-  void endEpoch(llvm::ArrayRef<DieMemory *> dies);
+  /// neither fetched nor wrote, and wait for nothing, leave their share of it
+  /// to the others. Clears what the dies noted of the epoch that ends at `now`.
+  void endEpoch(llvm::ArrayRef<DieMemory *> dies, uint64_t now);
   /// Bytes that were fetched by a die although another one fetched them in the
   /// same epoch.
   uint64_t doublyCountedBytes() const { return doublyCounted; }
@@ -83,6 +83,9 @@ public:
   uint64_t scalarLoad(unsigned unit, uint64_t line, uint64_t now);
   /// Instructions of the kernel, by line.
   uint64_t fetch(unsigned unit, uint64_t line, uint64_t now);
+
+  /// Whether HBM still has work for this die after a clock.
+  bool awaitsHbm(uint64_t now) const { return hbmFree > double(now); }
 
   /// Puts a line of data into the L2, or of code into an instruction cache.
   void fill(uint64_t line) {

@@ -152,7 +152,7 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
       instructions += die->counts.waveInstructions;
       goesOn |= !die->hasEnded();
     }
-    device.endEpoch(memories);
+    device.endEpoch(memories, now);
     for (std::unique_ptr<Die> &die : dies) {
       goesOn &= !die->failure();
     }
