@@ -51,7 +51,8 @@ void DieCounts::add(const DieCounts &other) {
 Die::Die(const TimedLaunch &launch, DeviceMemoryTiming &device, unsigned index,
          uint64_t workgroups)
     : memory(launch.chip, launch.timing, device), launch(launch), index(index),
-      workgroups(workgroups), view(launch.setup.memory),
+      workgroups(workgroups), wanted(workgroups), mostWanted(workgroups),
+      view(launch.setup.memory),
       simds(launch.unitsPerDie * launch.facts.simdsPerCu),
       units(launch.unitsPerDie), patterns(launch.records.size()) {
   if (launch.setup.config.profile) {
@@ -77,9 +78,38 @@ void Die::schedule(unsigned simd, uint64_t time) {
   }
 }
 
+void Die::sampleRounds(uint64_t rounds, uint64_t most) {
+  uint64_t round = uint64_t(launch.unitsPerDie) * launch.groupsPerUnit;
+  wanted = std::min(workgroups, rounds * round);
+  mostWanted = std::min(workgroups, most * round);
+  isFillingL2 = true;
+}
+
+void Die::extendSample(uint64_t now) {
+  uint64_t round = uint64_t(launch.unitsPerDie) * launch.groupsPerUnit;
+  if (wanted % round || wanted >= mostWanted) {
+    return;
+  }
+  bool isFirst = wanted == sampledRounds * round;
+  // A launch that never fills the L2 need not be followed that far.
+  double atEnd =
+      double(memory.linesFilled()) / double(wanted) * double(workgroups);
+  bool wasFilling = isFillingL2;
+  isFillingL2 =
+      isFillingL2 && !memory.hasFilled() && atEnd >= double(memory.linesOfL2());
+  // The rounds behind the moment at which it is full are like the rest; the
+  // one in which it happens is not.
+  if (isFillingL2 || (wasFilling && !isFirst) || now < sampledClocks) {
+    wanted = std::min(mostWanted, wanted + round);
+  }
+}
+
 void Die::dispatch(uint64_t now) {
   dispatchScheduled = false;
-  if (next == workgroups) {
+  if (next == wanted) {
+    extendSample(now);
+  }
+  if (next == wanted) {
     return;
   }
   if (now < nextDispatch) {
@@ -98,7 +128,7 @@ void Die::dispatch(uint64_t now) {
   }
   startWorkgroup(unsigned(emptiest - units.begin()), now);
   nextDispatch = now + launch.timing.dispatchClocks;
-  if (next < workgroups) {
+  if (next < wanted || wanted < mostWanted) {
     events.push({nextDispatch, dispatchEvent});
     dispatchScheduled = true;
   }
@@ -148,7 +178,7 @@ void Die::endWorkgroup(TimedWorkgroup &group, uint64_t now) {
   erase_if(groups, [&](const std::unique_ptr<TimedWorkgroup> &held) {
     return held.get() == &group;
   });
-  if (!dispatchScheduled && next < workgroups) {
+  if (!dispatchScheduled && (next < wanted || wanted < mostWanted)) {
     events.push({now, dispatchEvent});
     dispatchScheduled = true;
   }

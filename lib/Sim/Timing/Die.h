@@ -16,6 +16,11 @@
 
 namespace tenon::sim {
 
+/// Rounds of resident workgroups that a sampled launch runs at least.
+inline constexpr uint64_t sampledRounds = 3;
+/// Clocks that it goes on at least: short rounds differ more.
+inline constexpr uint64_t sampledClocks = 24000;
+
 /// What the dies of a timed launch have in common.
 struct TimedLaunch {
   TimedLaunch(const LaunchSetup &setup, const TimingOptions &options,
@@ -80,6 +85,12 @@ public:
   Die(const TimedLaunch &launch, DeviceMemoryTiming &device, unsigned index,
       uint64_t workgroups);
 
+  /// Before it runs: of these workgroups it runs a few rounds as a sample.
+  /// These become more, up to `most`, as long as rounds are short, and while
+  /// the L2 is on its way to hold all it can: until then it need not write
+  /// back, and rounds are too quick.
+  void sampleRounds(uint64_t rounds, uint64_t most);
+
   /// Runs everything that happens before a clock.
   void runUntil(uint64_t end);
   /// Ends an epoch, after `publish`: waves that waited for others go on.
@@ -91,7 +102,7 @@ public:
     }
   }
 
-  bool hasEnded() const { return ended == workgroups || failed; }
+  bool hasEnded() const { return ended == wanted || failed; }
   const ResidentWorkgroup *failure() const { return failed; }
   ResidentWorkgroup *firstResident();
 
@@ -155,6 +166,7 @@ private:
   static constexpr uint32_t dispatchEvent = ~uint32_t(0);
 
   void dispatch(uint64_t now);
+  void extendSample(uint64_t now);
   void startWorkgroup(unsigned unit, uint64_t now);
   void endWorkgroup(TimedWorkgroup &group, uint64_t now);
   void schedule(unsigned simd, uint64_t time);
@@ -182,7 +194,10 @@ private:
 
   const TimedLaunch &launch;
   const unsigned index;
-  const uint64_t workgroups;
+  const uint64_t workgroups; ///< of the die
+  uint64_t wanted;           ///< of them to be run
+  uint64_t mostWanted;
+  bool isFillingL2 = false;
   MemoryView view;
   WavePool pool;
   std::vector<Simd> simds;

@@ -64,7 +64,8 @@ DieMemory::DieMemory(const target::TargetInfo &chip,
     : facts(facts), device(device), lineSize(chip.facts().l2LineBytes),
       codeCacheUnits(chip.facts().instructionCacheCus),
       l2(chip.facts().l2Bytes, chip.facts().l2LineBytes, facts.l2Ways),
-      channelFree(facts.l2Channels) {
+      channelFree(facts.l2Channels),
+      capacity(chip.facts().l2Bytes / chip.facts().l2LineBytes) {
   const target::ChipFacts &chipFacts = chip.facts();
   unsigned units = chipFacts.computeUnits / chipFacts.xcds;
   l1.assign(units,
@@ -120,6 +121,7 @@ uint64_t DieMemory::fromL2(uint64_t line, uint64_t now) {
   }
   CacheTags::Way evicted;
   l2.insert(line, arrival, &evicted);
+  ++filledLines;
   if (evicted.dirty) {
     writeBack(unsigned(std::popcount(evicted.dirty)), start);
   }
@@ -149,6 +151,7 @@ uint64_t DieMemory::store(unsigned unit, uint64_t line, unsigned halves,
   if (!way) {
     CacheTags::Way evicted;
     way = &l2.insert(line, start, &evicted);
+    ++filledLines;
     if (evicted.dirty) {
       writeBack(unsigned(std::popcount(evicted.dirty)), start);
     }
@@ -199,7 +202,8 @@ uint64_t DieMemory::drainClocks(uint64_t now) {
   traffic.mallBytes += halves * lineSize / halvesPerLine;
   traffic.hbmBytes += halves * lineSize / halvesPerLine;
   double flush = double(halves) / halvesPerLine * fabricLineClocks;
-  return uint64_t(std::ceil(std::max(streamed - double(now), 0.0) + flush));
+  double behind = std::max({streamed, fabricFree, double(now)}) - double(now);
+  return uint64_t(std::ceil(behind + flush));
 }
 
 } // namespace tenon::sim

@@ -91,6 +91,7 @@ public:
   void fill(uint64_t line) {
     if (!l2.find(line)) {
       l2.insert(line, 0);
+      ++filledLines;
     }
   }
   void fillCode(uint64_t line) {
@@ -100,9 +101,13 @@ public:
   }
 
   /// Clocks after `now` until what was written is where the next kernel finds
-  /// it: the rest of what streams in HBM, what the L2 still holds in the
-  /// memory-side cache.
+  /// it: the rest of what streams in HBM, what was written back and what the
+  /// L2 still holds in the memory-side cache.
   uint64_t drainClocks(uint64_t now);
+  /// Whether the L2 has had as many lines as it can hold.
+  bool hasFilled() const { return filledLines >= capacity; }
+  uint64_t linesFilled() const { return filledLines; }
+  uint64_t linesOfL2() const { return capacity; }
 
   MemoryTraffic traffic;
   std::vector<uint64_t> fetched; ///< lines from HBM in this epoch
@@ -122,6 +127,7 @@ private:
   std::vector<double> channelFree;
   double fabricFree = 0, hbmFree = 0;
   double streamed = 0; ///< when HBM has all that streams
+  uint64_t capacity, filledLines = 0;
   double fabricLineClocks;
   uint64_t mallClocks, hbmClocks;
 };

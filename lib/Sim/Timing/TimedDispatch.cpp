@@ -21,8 +21,8 @@ namespace tenon::sim {
 /// Clocks between two moments at which dies see each other.
 static constexpr uint64_t epochClocks = 512;
 
-/// Rounds of resident workgroups that a sampled launch runs.
-static constexpr uint64_t sampledRounds = 3;
+/// The most rounds of resident workgroups that a sampled launch runs.
+static constexpr uint64_t mostSampledRounds = 20;
 
 /// Findings of a launch that are kept.
 static constexpr size_t mostFindings = 100;
@@ -80,18 +80,22 @@ uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t run,
   if (run == all) {
     return die.lastClock();
   }
-  // A round is what the die holds at a time. The first one fills the pipeline
-  // and the last one drains it; those between take as long as the second.
+  // A round is what the die holds at a time. The first ones fill the pipeline
+  // and the caches, the last one drains them; those that were not run take as
+  // long as the last third of the others.
   uint64_t round = uint64_t(launch.unitsPerDie) * launch.groupsPerUnit;
   const std::vector<uint64_t> &ends = die.endTimes();
-  uint64_t first = ends[round - 1], second = ends[2 * round - 1];
-  double period = double(second - first);
-  double rounds = double(all) / double(round) - 1;
-  double whole = std::floor(rounds), rest = rounds - whole;
-  if (rest > 0) {
-    rest = std::max(rest, 1.0 / launch.groupsPerUnit);
-  }
-  return first + uint64_t(period * (whole + rest));
+  uint64_t whole = run / round - 1;
+  uint64_t steady = std::max<uint64_t>(1, whole / 3);
+  double period =
+      double(ends[whole * round - 1] - ends[(whole - steady) * round - 1]) /
+      double(steady);
+  // The last round lasts as long as the compute unit with the most of it.
+  uint64_t rest = all % round;
+  double last = std::ceil(double(rest) / launch.unitsPerDie) /
+                double(launch.groupsPerUnit);
+  double missing = double(all / round) + last - double(run / round);
+  return die.lastClock() + uint64_t(period * missing);
 }
 
 double TimedDispatch::firstFetchShareOf(ArrayRef<uint64_t> lines) const {
@@ -120,14 +124,12 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
   if (isSampled) {
     device.setFirstFetchShare(firstFetchShare);
   }
-  uint64_t round = uint64_t(launch.unitsPerDie) * launch.groupsPerUnit;
   std::vector<std::unique_ptr<Die>> dies;
   for (unsigned i = 0; i < dieCount; ++i) {
-    uint64_t groups = groupsOfDie(i);
-    if (isSampled && groups > sampledRounds * round) {
-      groups = sampledRounds * round;
+    dies.push_back(std::make_unique<Die>(launch, device, i, groupsOfDie(i)));
+    if (isSampled) {
+      dies.back()->sampleRounds(sampledRounds, mostSampledRounds);
     }
-    dies.push_back(std::make_unique<Die>(launch, device, i, groups));
     warm(*dies.back(), device);
   }
   sampledLines.clear();
@@ -229,7 +231,7 @@ void TimedDispatch::warm(Die &die, DeviceMemoryTiming &device) {
   uint64_t end = std::min<uint64_t>(
       program.records()[program.recordCount() - 1].address + size,
       entry + launch.facts.instructionCacheBytes);
-  for (uint64_t line = entry / size; line <= end / size; ++line) {
+  for (uint64_t line = entry / size; line <= (end - 1) / size; ++line) {
     die.memory.fillCode(line);
   }
   // Arguments are written just before a launch, past the caches of the dies.
