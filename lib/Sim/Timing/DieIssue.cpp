@@ -111,7 +111,10 @@ void Die::issue(TimedWave &timed, uint64_t now) {
     event.begin = std::min(now, timed.earliest);
     event.end = now + launch.timing.slotClocks;
     event.stalled = now - event.begin;
-    event.stall = timed.ready > timed.earliest ? timed.reason : timed.blocked;
+    // What it waited for longer.
+    uint64_t ready = std::min(now, std::max(timed.ready, event.begin));
+    event.stall =
+        ready - event.begin >= now - ready ? timed.reason : timed.blocked;
     trace.push_back(event);
   }
   last = std::max(last, now);

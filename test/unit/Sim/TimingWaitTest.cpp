@@ -262,4 +262,29 @@ TEST(SimTimingWait, ProfileNamesWhatWasWaitedFor) {
   EXPECT_EQ(most.at("ds_read_b32 v9, v2"), Stall::Lds);
 }
 
+/// An event of a timeline names what the wave waited for longest, not first: a
+/// read behind a branch waits for the branch, and then for room in LDS.
+TEST(SimTimingWait, TimelineNamesTheLongestWait) {
+  TimedKernel kernel;
+  kernel.options.ldsBytes = 65536;
+  kernel.config.block = {256, 1, 1};
+  TimingResult result =
+      kernel.run("  v_lshlrev_b32 v2, 8, v0\n  s_movk_i32 s9, 20\n.Lloop:\n"
+                 "  ds_read_b32 v9, v2\n  s_sub_u32 s9, s9, 1\n"
+                 "  s_cmp_lg_u32 s9, 0\n  s_cbranch_scc1 .Lloop\n");
+  TraceEvent longest;
+  for (unsigned wave = 0; wave < 4; ++wave) {
+    std::vector<TraceEvent> events = waveOf(result, 0, wave);
+    // Behind the first read, which no branch leads to.
+    for (size_t i = 3; i < events.size(); ++i) {
+      bool isRead = llvm::StringRef(result.traceTexts.at(events[i].record))
+                        .contains("ds_read");
+      longest =
+          isRead && events[i].stalled > longest.stalled ? events[i] : longest;
+    }
+  }
+  ASSERT_GT(longest.stalled, 3 * timingFacts().branchClocks);
+  EXPECT_EQ(longest.stall, Stall::Lds);
+}
+
 } // namespace
