@@ -172,6 +172,10 @@ void Die::endWorkgroup(TimedWorkgroup &group, uint64_t now) {
   ++ended;
   ++counts.workgroups;
   ends.push_back(now);
+  if (ends.size() % (uint64_t(launch.unitsPerDie) * launch.groupsPerUnit) ==
+      0) {
+    roundTraffic.push_back(memory.traffic);
+  }
   --units[group.unit].groups;
   counts.waveClocks += (now - group.started) * group.waves.size();
   group.resident.leave(pool, observations);

@@ -110,6 +110,10 @@ public:
   uint64_t lastClock() const { return last; }
   /// Clocks at which workgroups ended, in ascending order.
   const std::vector<uint64_t> &endTimes() const { return ends; }
+  /// What had crossed the levels when so many rounds had ended.
+  const std::vector<MemoryTraffic> &trafficOfRounds() const {
+    return roundTraffic;
+  }
 
   DieMemory memory;
   DieCounts counts;
@@ -209,6 +213,7 @@ private:
   bool dispatchScheduled = false;
   uint64_t ended = 0, last = 0;
   std::vector<uint64_t> ends;
+  std::vector<MemoryTraffic> roundTraffic = {MemoryTraffic()};
   const ResidentWorkgroup *failed = nullptr;
   MemoryTrace access;
   int rounding = -1; ///< that the host has

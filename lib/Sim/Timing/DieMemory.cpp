@@ -117,6 +117,7 @@ uint64_t DieMemory::fromL2(uint64_t line, uint64_t now) {
     hbmFree = begins + device.hbmClocksPerLine();
     arrival = uint64_t(begins) + hbmClocks;
     traffic.hbmBytes += lineSize;
+    traffic.hbmReadBytes += lineSize;
     fetched.push_back(line);
   }
   CacheTags::Way evicted;

@@ -15,12 +15,20 @@ namespace tenon::sim {
 /// Bytes that crossed a level, and HBM's share of what the dies asked for.
 struct MemoryTraffic {
   uint64_t l1Bytes = 0, l2Bytes = 0, mallBytes = 0, hbmBytes = 0;
+  uint64_t hbmReadBytes = 0; ///< a part of hbmBytes
 
-  void add(const MemoryTraffic &other) {
-    l1Bytes += other.l1Bytes;
-    l2Bytes += other.l2Bytes;
-    mallBytes += other.mallBytes;
-    hbmBytes += other.hbmBytes;
+  void add(const MemoryTraffic &other) { addScaled(other, MemoryTraffic(), 1); }
+  /// Adds so many times what there is at `end` beyond `begin`.
+  void addScaled(const MemoryTraffic &end, const MemoryTraffic &begin,
+                 double times) {
+    auto add = [&](uint64_t MemoryTraffic::*bytes) {
+      this->*bytes += uint64_t(double(end.*bytes - begin.*bytes) * times);
+    };
+    add(&MemoryTraffic::l1Bytes);
+    add(&MemoryTraffic::l2Bytes);
+    add(&MemoryTraffic::mallBytes);
+    add(&MemoryTraffic::hbmBytes);
+    add(&MemoryTraffic::hbmReadBytes);
   }
 };
 

@@ -98,6 +98,24 @@ uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t run,
   return die.lastClock() + uint64_t(period * missing);
 }
 
+MemoryTraffic TimedDispatch::trafficOfAll(const Die &die) const {
+  // What the first rounds fetch, later ones may find in the caches: those that
+  // were not run are like the ones behind the first.
+  double round = double(launch.unitsPerDie) * launch.groupsPerUnit;
+  double missing = double(groupsOfDie(0) - die.counts.workgroups) / round;
+  MemoryTraffic sum = die.memory.traffic;
+  if (missing > 0) {
+    const std::vector<MemoryTraffic> &rounds = die.trafficOfRounds();
+    size_t whole = rounds.size() - 2;
+    // Rounds overlap, so that the mean of as many as there are is best.
+    sum.addScaled(rounds[whole], rounds[1], missing / double(whole - 1));
+  }
+  MemoryTraffic all;
+  all.addScaled(sum, MemoryTraffic(),
+                double(launch.setup.workgroups) / double(groupsOfDie(0)));
+  return all;
+}
+
 double TimedDispatch::firstFetchShareOf(ArrayRef<uint64_t> lines) const {
   DenseMap<uint64_t, std::pair<uint64_t, uint64_t>> allocations;
   unsigned size = launch.facts.l2LineBytes;
@@ -216,8 +234,12 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
       std::min(pass.traffic.hbmBytes, device.doublyCountedBytes());
   if (isSampled) {
     pass.scale = double(setup.workgroups) / double(run);
-    pass.traffic.hbmBytes =
-        uint64_t(double(pass.traffic.hbmBytes) * firstFetchShare);
+    pass.unsharedHbm = double(pass.traffic.hbmBytes) * pass.scale *
+                       launch.facts.clockHz /
+                       (double(pass.cycles) * launch.timing.hbmBandwidth);
+    pass.traffic = trafficOfAll(*dies[0]);
+    pass.traffic.hbmBytes -= uint64_t(double(pass.traffic.hbmReadBytes) *
+                                      (1 - firstFetchShareOf(sampledLines)));
   }
   return pass;
 }
@@ -278,10 +300,10 @@ TimingResult TimedDispatch::evaluate(const Pass &pass, bool sampled) const {
   result.us = timing.launchUs + cycles / result.clockHz * 1e6;
   result.usEndToEnd = result.us + timing.endToEndUs;
   result.dependentGapUs = timing.dependentGapUs;
-  result.l1Bytes = scaled(pass.traffic.l1Bytes);
-  result.l2Bytes = scaled(pass.traffic.l2Bytes);
-  result.mallBytes = scaled(pass.traffic.mallBytes);
-  result.hbmBytes = scaled(pass.traffic.hbmBytes);
+  result.l1Bytes = pass.traffic.l1Bytes;
+  result.l2Bytes = pass.traffic.l2Bytes;
+  result.mallBytes = pass.traffic.mallBytes;
+  result.hbmBytes = pass.traffic.hbmBytes;
   result.fractionOfLds = double(pass.counts.ldsClocks) * pass.scale /
                          (cycles * facts.computeUnits);
   result.fractionOfL2 =
@@ -318,7 +340,7 @@ Expected<LaunchResult> TimedDispatch::run() {
     return pass.takeError();
   }
   TimingResult timing = evaluate(*pass, sampled);
-  if (sampled && timing.fractionOfHbm > busyHbm) {
+  if (sampled && pass->unsharedHbm > busyHbm) {
     double share = firstFetchShareOf(sampledLines);
     if (share < 0.95) {
       pass = runPass(1, share);

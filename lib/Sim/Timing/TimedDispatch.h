@@ -33,6 +33,8 @@ private:
     DieCounts counts;
     MemoryTraffic traffic;
     double scale = 1; ///< from what was run to the launch
+    /// Use of HBM if no die fetched what another one has.
+    double unsharedHbm = 0;
     std::vector<TraceEvent> trace;
     FindingLog log;
     AccessStatistics statistics;
@@ -43,6 +45,8 @@ private:
   void warm(Die &die, DeviceMemoryTiming &device);
   llvm::Error failureOf(const std::vector<std::unique_ptr<Die>> &dies) const;
   uint64_t groupsOfDie(unsigned die) const;
+  /// Brings what crossed the levels of one die to that of the launch.
+  MemoryTraffic trafficOfAll(const Die &die) const;
   /// Clocks of all rounds of a die of which a part was run.
   uint64_t extrapolate(const Die &die, uint64_t run, uint64_t all) const;
   /// Of the lines that the sampled die fetched, the part that no other die

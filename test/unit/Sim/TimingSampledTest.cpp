@@ -208,7 +208,8 @@ protected:
   }
 };
 
-/// Times within 3 %, bytes that waves ask for within 5 %.
+/// Times within 3 %, bytes at the ends of the hierarchy within 5 %. (Between
+/// them it depends on how far waves drift apart what an L1 still holds.)
 TEST_P(SimTimingSampled, AgreesWithTheWhole) {
   const Case &sample = GetParam();
   TimingResult full = run(false, sample.groups);
@@ -224,6 +225,8 @@ TEST_P(SimTimingSampled, AgreesWithTheWhole) {
   EXPECT_LE(std::abs(error), 0.03);
   EXPECT_NEAR(double(part.l1Bytes), double(full.l1Bytes),
               0.05 * double(full.l1Bytes) + 1);
+  EXPECT_NEAR(double(part.hbmBytes), double(full.hbmBytes),
+              0.05 * double(full.hbmBytes) + 1e5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, SimTimingSampled,
