@@ -130,8 +130,10 @@ static std::string describe(const LdsConflict &conflict, const Wave &wave,
   text +=
       formatv("is not ordered after the {0} by wave {1}", then, conflict.wave)
           .str();
-  return text + (conflict.inFlight ? ", which no wait of that wave has covered"
-                                   : ": there is no barrier between them");
+  return text +
+         (conflict.inFlight
+              ? ", which no wait of that wave has covered"
+              : ": no barrier lies between its completion and this access");
 }
 
 /// Whether LDS holds already what a lane is about to write.

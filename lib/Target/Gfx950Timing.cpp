@@ -13,15 +13,15 @@ namespace tenon::target {
 
 const TimingFacts &gfx950Timing() {
   static const TimingFacts facts = {
-      .launchUs = 2.2,        // fitted
-      .endToEndUs = 1.6,      // 3.8 us for an empty launch, less launchUs
+      .launchUs = 3.0,        // fitted
+      .endToEndUs = 0.8,      // 3.8 us for an empty launch, less launchUs
       .dependentGapUs = 1.0,  // assumed
       .dispatchClocks = 8,    // assumed
       .waveStartClocks = 200, // assumed
 
       .slotClocks = 4,         // CDNA3 ISA: 16 lanes of a wave of 64 per clock
       .branchClocks = 16,      // assumed
-      .barrierClocks = 16,     // assumed
+      .barrierClocks = 64,     // fitted
       .transClocks = 8,        // LLVM pull request 156411: two issue slots
       .quarterRateClocks = 16, // LLVM SISchedule.td: WriteIntMul
       .doubleClocks = 4,       // MI355X data sheet: 78.6 TFLOP/s of vector F64
@@ -31,30 +31,31 @@ const TimingFacts &gfx950Timing() {
       .fetchLineBytes = 128,  // assumed
       .fetchMissClocks = 300, // assumed: that of an L2 hit
 
-      .ldsLatency = 64,          // assumed
+      .ldsLatency = 48,          // fitted
       .ldsQueueClocks = 64,      // assumed
       .ldsInstructionClocks = 2, // assumed
 
-      .scalarHitClocks = 60,        // assumed
+      .scalarHitClocks = 120,       // fitted
       .scalarCacheBytes = 16 << 10, // CDNA3 white paper
 
-      .vectorQueueClocks = 64,       // assumed
-      .l1HitClocks = 120,            // assumed
-      .l1BytesPerClock = 64,         // CDNA3 white paper
-      .l1Ways = 64,                  // nod-ai guide
-      .l2HitClocks = 300,            // assumed
-      .l2Channels = 16,              // nod-ai guide
-      .l2Ways = 16,                  // nod-ai guide
-      .l2ChannelBytesPerClock = 128, // CDNA3 white paper
-      .mallNs = 150,                 // assumed
-      .hbmNs = 400,                  // assumed
-      .mallBandwidth = 10.6e12,      // measured C-store rate, moe_isa facts
-      .hbmBandwidth = 6.0e12,        // fitted; AITER kimik3_a4w4_tuned_fmoe.csv
-      .atomicClocks = 100,           // assumed
+      .vectorQueueClocks = 32,      // fitted
+      .l1HitClocks = 180,           // fitted
+      .l1BytesPerClock = 64,        // CDNA3 white paper
+      .ldsCopyBytesPerClock = 32,   // fitted
+      .l1Ways = 64,                 // nod-ai guide
+      .l2HitClocks = 250,           // fitted
+      .l2Channels = 16,             // nod-ai guide
+      .l2Ways = 16,                 // nod-ai guide
+      .l2ChannelBytesPerClock = 48, // fitted
+      .mallNs = 220,                // fitted
+      .hbmNs = 290,                 // fitted
+      .mallBandwidth = 8.48e12,     // fitted
+      .hbmBandwidth = 6.5e12,       // fitted
+      .atomicClocks = 100,          // assumed
 
       .matrixClockF32 = 2.1e9, // assumed
       .matrixClockF16 = 1.6e9, // fitted
-      .matrixClockF8 = 1.6e9,  // fitted
+      .matrixClockF8 = 1.5e9,  // fitted
       .matrixClockF4 = 1.5e9,  // fitted
 
       .calibration = {},

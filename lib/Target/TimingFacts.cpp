@@ -52,6 +52,7 @@ Error setTimingFact(TimingFacts &facts, StringRef name, double value) {
       {"vectorQueueClocks", field<&TimingFacts::vectorQueueClocks>},
       {"l1HitClocks", field<&TimingFacts::l1HitClocks>},
       {"l1BytesPerClock", field<&TimingFacts::l1BytesPerClock>},
+      {"ldsCopyBytesPerClock", field<&TimingFacts::ldsCopyBytesPerClock>},
       {"l1Ways", field<&TimingFacts::l1Ways>},
       {"l2HitClocks", field<&TimingFacts::l2HitClocks>},
       {"l2Channels", field<&TimingFacts::l2Channels>},

@@ -41,7 +41,7 @@ def mode_of(row):
     return "full" if row.target.waits_for_others else "sampled"
 
 
-def model_rows(tenon, objects, rows, jobs=2, report=None, mode=None):
+def model_rows(tenon, objects, rows, jobs=2, report=None, mode=None, options=()):
     """Models every row; the list holds, in the order of rows, timing objects or
     SimulationErrors. `report(done, row, timing)` is called after each."""
     done = 0
@@ -54,7 +54,9 @@ def model_rows(tenon, objects, rows, jobs=2, report=None, mode=None):
         )
         try:
             described = launches.describe(row.target, row.problem)
-            return index, model(tenon, path, described, mode or mode_of(row))
+            return index, model(
+                tenon, path, described, mode or mode_of(row), options=options
+            )
         except (SimulationError, launches.LaunchError) as error:
             return index, error
 

@@ -10,9 +10,14 @@
 
 namespace tenon::target {
 
+/// What keeps the matrix cores of a kernel busy.
+enum class MatrixUse { None, F32, F16, F8, F4 };
+
 /// How far a family of kernels has been held against silicon.
 struct CalibrationClass {
   llvm::StringRef family;
+  /// Kernels of the same use count as of the family.
+  MatrixUse use;
   double medianError; ///< relative, absolute value
   double p90Error;
   unsigned rows; ///< measurements behind the two
@@ -60,7 +65,8 @@ struct TimingFacts {
   // Vector memory.
   unsigned vectorQueueClocks; ///< address work that may wait in front
   unsigned l1HitClocks;
-  double l1BytesPerClock;
+  double l1BytesPerClock;      ///< into registers
+  double ldsCopyBytesPerClock; ///< of loads into LDS
   unsigned l1Ways;
   unsigned l2HitClocks; ///< from issue
   unsigned l2Channels, l2Ways;
@@ -70,8 +76,8 @@ struct TimingFacts {
   double hbmBandwidth;   ///< attainable, of the device, bytes per second
   unsigned atomicClocks; ///< beyond the L2's latency
 
-  // Clock under load: of a kernel that keeps the matrix cores busy all the
-  // time. Between that and an idle core the clock falls in proportion.
+  // Clock of a kernel that keeps all matrix cores busy all the time, by format.
+  // With less use it is higher, up to the peak: the power is what stays.
   double matrixClockF32, matrixClockF16, matrixClockF8, matrixClockF4;
 
   llvm::ArrayRef<CalibrationClass> calibration;

@@ -313,9 +313,11 @@ void Die::occupyVectorMemory(TimedWave &timed, uint32_t record, uint64_t now) {
     }
     unsigned active = unsigned(std::popcount(access.lanes.active));
     unsigned bytes = active * access.bytes;
-    clocks =
-        std::max({(active + 15) / 16, count,
-                  unsigned(std::ceil(double(bytes) / facts.l1BytesPerClock))});
+    double rate = access.kind == MemoryAccessKind::ToLds
+                      ? facts.ldsCopyBytesPerClock
+                      : facts.l1BytesPerClock;
+    clocks = std::max(
+        {(active + 15) / 16, count, unsigned(std::ceil(double(bytes) / rate))});
     constexpr uint8_t nt = 2, sc1 = 4;
     bool passesL1 = instr.cachePolicy & sc1;
     bool streams = instr.cachePolicy & nt;

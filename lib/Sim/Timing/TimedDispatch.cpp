@@ -276,6 +276,30 @@ void TimedDispatch::warm(Die &die, DeviceMemoryTiming &device) {
   });
 }
 
+std::string TimedDispatch::calibrationOf(const DieCounts &counts) const {
+  using target::MatrixUse;
+  static constexpr MatrixUse uses[matrixLoadCount] = {
+      MatrixUse::F32, MatrixUse::F16, MatrixUse::F8, MatrixUse::F4};
+  MatrixUse use = MatrixUse::None;
+  uint64_t most = 0;
+  for (unsigned i = 0; i < matrixLoadCount; ++i) {
+    if (counts.matrixClocks[i] > most) {
+      most = counts.matrixClocks[i];
+      use = uses[i];
+    }
+  }
+  // The figures are those of one chip.
+  for (const target::CalibrationClass &known : launch.timing.calibration) {
+    if (known.use == use && launch.chip.chip() == "gfx950") {
+      return formatv("calibrated ({0}, median error {1:P0}, 90th percentile "
+                     "{2:P0})",
+                     known.family, known.medianError, known.p90Error)
+          .str();
+    }
+  }
+  return "uncalibrated";
+}
+
 TimingResult TimedDispatch::evaluate(const Pass &pass, bool sampled) const {
   const target::ChipFacts &facts = launch.facts;
   const target::TimingFacts &timing = launch.timing;
@@ -290,12 +314,18 @@ TimingResult TimedDispatch::evaluate(const Pass &pass, bool sampled) const {
   const double loaded[matrixLoadCount] = {
       timing.matrixClockF32, timing.matrixClockF16, timing.matrixClockF8,
       timing.matrixClockF4};
-  result.clockHz = facts.clockHz;
+  // Power that matrix cores take grows with the cube of the clock and with
+  // their use; the chip keeps it constant.
+  double power = 0;
   for (unsigned i = 0; i < matrixLoadCount; ++i) {
     double busy =
         double(pass.counts.matrixClocks[i]) * pass.scale / (cycles * simds);
     result.fractionOfMfma += busy;
-    result.clockHz -= busy * (facts.clockHz - loaded[i]);
+    power += busy / std::pow(loaded[i], 3);
+  }
+  result.clockHz = facts.clockHz;
+  if (power > 0) {
+    result.clockHz = std::min(facts.clockHz, std::pow(power, -1.0 / 3));
   }
   result.us = timing.launchUs + cycles / result.clockHz * 1e6;
   result.usEndToEnd = result.us + timing.endToEndUs;
@@ -319,7 +349,7 @@ TimingResult TimedDispatch::evaluate(const Pass &pass, bool sampled) const {
   for (unsigned i = 0; i < stallCount; ++i) {
     result.stalls[i] = scaled(pass.counts.stalls[i]);
   }
-  result.calibration = "uncalibrated";
+  result.calibration = calibrationOf(pass.counts);
   result.trace = pass.trace;
   for (const TraceEvent &event : result.trace) {
     std::string &text = result.traceTexts[event.record];

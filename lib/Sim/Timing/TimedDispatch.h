@@ -52,6 +52,8 @@ private:
   /// Of the lines that the sampled die fetched, the part that no other die
   /// fetched before: all dies together cannot fetch more than there is.
   double firstFetchShareOf(llvm::ArrayRef<uint64_t> lines) const;
+  /// What to say about the trust in a time.
+  std::string calibrationOf(const DieCounts &counts) const;
   TimingResult evaluate(const Pass &pass, bool sampled) const;
 
   TimedLaunch launch;
