@@ -12,6 +12,13 @@
 namespace tenon::target {
 
 const TimingFacts &gfx950Timing() {
+  // docs/explanation/timing-model.md.
+  static const CalibrationClass calibration[] = {
+      {"f4gemm", MatrixUse::F4, 0.085, 0.223, 101},
+      {"bf16gemm", MatrixUse::F16, 0.068, 0.129, 33},
+      {"fp8gemm_blockscale", MatrixUse::F8, 0.113, 0.207, 30},
+      {"kda_decode", MatrixUse::None, 0.065, 0.143, 5},
+  };
   static const TimingFacts facts = {
       .launchUs = 3.0,        // fitted
       .endToEndUs = 0.8,      // 3.8 us for an empty launch, less launchUs
@@ -58,7 +65,7 @@ const TimingFacts &gfx950Timing() {
       .matrixClockF8 = 1.5e9,  // fitted
       .matrixClockF4 = 1.5e9,  // fitted
 
-      .calibration = {},
+      .calibration = calibration,
   };
   return facts;
 }
