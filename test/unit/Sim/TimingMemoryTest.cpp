@@ -40,6 +40,12 @@ uint64_t clocksOfNs(double ns) {
   return uint64_t(ns * 1e-9 * chipFacts().clockHz);
 }
 
+/// The slots in which a wave that waits so many clocks goes on.
+uint64_t inSlots(uint64_t clocks) {
+  unsigned slot = timingFacts().slotClocks;
+  return (clocks + slot - 1) / slot * slot;
+}
+
 /// Each link of a chain takes the latency of the level that holds it and the
 /// slot of the load.
 TEST(SimTimingMemory, LatencyOfEachLevel) {
@@ -55,21 +61,25 @@ TEST(SimTimingMemory, LatencyOfEachLevel) {
   };
   // Eight lines, which the first lap brings into the L1.
   ring(8 * line, 8);
-  EXPECT_EQ(clocksPerLink(kernel), facts.l1HitClocks + facts.slotClocks);
+  EXPECT_EQ(clocksPerLink(kernel),
+            inSlots(facts.l1HitClocks) + facts.slotClocks);
   // The same past the L1.
   EXPECT_EQ(clocksPerLink(kernel, " sc1"),
-            facts.l2HitClocks + facts.slotClocks);
+            inSlots(facts.l2HitClocks) + facts.slotClocks);
   // Never the same line, in a buffer that begins in HBM.
   ring(1 << 20, 256);
   EXPECT_EQ(clocksPerLink(kernel),
-            facts.l2HitClocks + clocksOfNs(facts.hbmNs) + facts.slotClocks);
+            inSlots(facts.l2HitClocks + clocksOfNs(facts.hbmNs)) +
+                facts.slotClocks);
   // In the L2 from the start.
   kernel.timing.warm = true;
-  EXPECT_EQ(clocksPerLink(kernel), facts.l2HitClocks + facts.slotClocks);
+  EXPECT_EQ(clocksPerLink(kernel),
+            inSlots(facts.l2HitClocks) + facts.slotClocks);
   // In the memory-side cache: the L2 holds the end of a larger buffer.
   ring(16 * uint64_t(chipFacts().l2Bytes), 256);
   EXPECT_EQ(clocksPerLink(kernel),
-            facts.l2HitClocks + clocksOfNs(facts.mallNs) + facts.slotClocks);
+            inSlots(facts.l2HitClocks + clocksOfNs(facts.mallNs)) +
+                facts.slotClocks);
 }
 
 /// What one die has fetched from HBM, another finds in the memory-side cache.
@@ -128,9 +138,11 @@ TEST(SimTimingMemory, StreamsReachHbmBandwidth) {
     double latency =
         double(timingFacts().l2HitClocks + clocksOfNs(timingFacts().hbmNs));
     // No store goes further than the L2 until that is full.
-    double untilFull = isStore ? double(chipFacts().l2Bytes) / 32 /
-                                     timingFacts().l1BytesPerClock
-                               : 0;
+    unsigned unitsOfDie = chipFacts().computeUnits / chipFacts().xcds;
+    double toL2 = std::min(unitsOfDie * timingFacts().l1BytesPerClock,
+                           timingFacts().l2Channels *
+                               timingFacts().l2ChannelBytesPerClock);
+    double untilFull = isStore ? double(chipFacts().l2Bytes) / toL2 : 0;
     EXPECT_GE(double(result.cycles), 0.99 * best) << isStore;
     EXPECT_LE(double(result.cycles), 1.02 * best + 2 * latency + untilFull)
         << isStore;
