@@ -105,6 +105,13 @@ inline uint64_t issueOf(const TraceEvent &event) {
   return event.end - timingFacts().slotClocks;
 }
 
+/// Clocks from an instruction to the slot in which its wave goes on when it has
+/// to wait for so many.
+inline uint64_t inSlots(uint64_t clocks) {
+  unsigned slot = timingFacts().slotClocks;
+  return (clocks + slot - 1) / slot * slot;
+}
+
 } // namespace tenon::sim::test
 
 #endif // TENON_TEST_UNIT_SIM_TIMEDKERNEL_H

@@ -40,12 +40,6 @@ uint64_t clocksOfNs(double ns) {
   return uint64_t(ns * 1e-9 * chipFacts().clockHz);
 }
 
-/// The slots in which a wave that waits so many clocks goes on.
-uint64_t inSlots(uint64_t clocks) {
-  unsigned slot = timingFacts().slotClocks;
-  return (clocks + slot - 1) / slot * slot;
-}
-
 /// Each link of a chain takes the latency of the level that holds it and the
 /// slot of the load.
 TEST(SimTimingMemory, LatencyOfEachLevel) {
@@ -99,8 +93,8 @@ TEST(SimTimingMemory, DiesShareTheMemorySideCache) {
            issueOf(eventOf(result, "global_load", workgroup));
   };
   const TimingFacts &facts = timingFacts();
-  EXPECT_EQ(latency(0), facts.l2HitClocks + clocksOfNs(facts.hbmNs));
-  EXPECT_EQ(latency(1), facts.l2HitClocks + clocksOfNs(facts.mallNs));
+  EXPECT_EQ(latency(0), inSlots(facts.l2HitClocks + clocksOfNs(facts.hbmNs)));
+  EXPECT_EQ(latency(1), inSlots(facts.l2HitClocks + clocksOfNs(facts.mallNs)));
 }
 
 /// Workgroups of 256 that load (or store) 32 KiB each, apart from each other:
@@ -209,7 +203,7 @@ TEST(SimTimingMemory, Atomics) {
       "  global_atomic_add v8, v1, v2, s[4:5] sc0\n  s_waitcnt vmcnt(0)\n");
   EXPECT_EQ(issueOf(eventOf(result, "s_waitcnt vmcnt")) -
                 issueOf(eventOf(result, "global_atomic")),
-            timingFacts().l2HitClocks + timingFacts().atomicClocks);
+            inSlots(timingFacts().l2HitClocks + timingFacts().atomicClocks));
 }
 
 /// --cache warm: data that fit come from the L2, what is written goes to HBM

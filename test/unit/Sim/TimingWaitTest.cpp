@@ -191,8 +191,8 @@ TEST(SimTimingWait, ScalarLoads) {
       "  s_load_dwordx2 s[4:5], s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)\n"
       "  s_load_dwordx2 s[6:7], s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)\n");
   const TimingFacts &facts = timingFacts();
-  uint64_t mall =
-      facts.l2HitClocks + uint64_t(facts.mallNs * 1e-9 * chipFacts().clockHz);
+  uint64_t mall = inSlots(facts.l2HitClocks +
+                          uint64_t(facts.mallNs * 1e-9 * chipFacts().clockHz));
   std::vector<TraceEvent> wave = waveOf(result, 0, 0);
   ASSERT_GE(wave.size(), 4u);
   EXPECT_EQ(wave[1].stall, Stall::ScalarLoad);
