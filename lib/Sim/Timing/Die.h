@@ -19,7 +19,7 @@ namespace tenon::sim {
 /// Rounds of resident workgroups that a sampled launch runs at least.
 inline constexpr uint64_t sampledRounds = 3;
 /// Clocks that it goes on at least: short rounds differ more.
-inline constexpr uint64_t sampledClocks = 24000;
+inline constexpr uint64_t sampledClocks = 40000;
 
 /// What the dies of a timed launch have in common.
 struct TimedLaunch {
