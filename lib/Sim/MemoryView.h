@@ -106,8 +106,6 @@ public:
     return memory.describe(address);
   }
 
-  /// Whether `publish` would change anything.
-  bool isChanged() const { return !blocks.empty() || !atomics.empty(); }
   /// Carries out the stores, then the atomics in the order of their issue.
   void publish();
 

@@ -79,14 +79,14 @@ void Die::schedule(unsigned simd, uint64_t time) {
 }
 
 void Die::sampleRounds(uint64_t rounds, uint64_t most) {
-  uint64_t round = uint64_t(launch.unitsPerDie) * launch.groupsPerUnit;
+  uint64_t round = launch.round();
   wanted = std::min(workgroups, rounds * round);
   mostWanted = std::min(workgroups, most * round);
   isFillingL2 = true;
 }
 
 void Die::extendSample(uint64_t now) {
-  uint64_t round = uint64_t(launch.unitsPerDie) * launch.groupsPerUnit;
+  uint64_t round = launch.round();
   if (wanted % round || wanted >= mostWanted) {
     return;
   }
@@ -172,8 +172,7 @@ void Die::endWorkgroup(TimedWorkgroup &group, uint64_t now) {
   ++ended;
   ++counts.workgroups;
   ends.push_back(now);
-  if (ends.size() % (uint64_t(launch.unitsPerDie) * launch.groupsPerUnit) ==
-      0) {
+  if (ends.size() % launch.round() == 0) {
     roundTraffic.push_back(memory.traffic);
   }
   --units[group.unit].groups;
@@ -186,10 +185,6 @@ void Die::endWorkgroup(TimedWorkgroup &group, uint64_t now) {
     events.push({now, dispatchEvent});
     dispatchScheduled = true;
   }
-}
-
-ResidentWorkgroup *Die::firstResident() {
-  return groups.empty() ? nullptr : &groups.front()->resident;
 }
 
 void Die::fail(TimedWorkgroup &group) {

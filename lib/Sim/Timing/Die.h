@@ -37,6 +37,9 @@ struct TimedLaunch {
   unsigned dies = 0;        ///< that the chip has
   unsigned unitsPerDie = 0; ///< compute units
   unsigned groupsPerUnit = 0;
+
+  /// Workgroups that a die holds at a time.
+  uint64_t round() const { return uint64_t(unitsPerDie) * groupsPerUnit; }
 };
 
 /// Times at which operations of a wave complete, in the order of their issue.
@@ -56,7 +59,6 @@ public:
       times.pop_front();
     }
   }
-  bool empty() const { return times.empty(); }
 
 private:
   std::deque<uint64_t> times;
@@ -104,7 +106,6 @@ public:
 
   bool hasEnded() const { return ended == wanted || failed; }
   const ResidentWorkgroup *failure() const { return failed; }
-  ResidentWorkgroup *firstResident();
 
   /// Clock of the last completion of anything.
   uint64_t lastClock() const { return last; }
@@ -147,7 +148,7 @@ private:
     std::vector<TimedWave> waves;
     unsigned unit = 0;
     unsigned ended = 0, waiting = 0;
-    uint64_t started = 0, lastArrival = 0;
+    uint64_t started = 0;
     bool isTraced = false;
   };
   struct Simd {

@@ -100,6 +100,17 @@ void DieMemory::writeBack(unsigned halves, uint64_t now) {
   traffic.hbmBytes += halves * lineSize / halvesPerLine;
 }
 
+CacheTags::Way &DieMemory::insertIntoL2(uint64_t line, uint64_t arrival,
+                                        uint64_t now) {
+  CacheTags::Way evicted;
+  CacheTags::Way &way = l2.insert(line, arrival, &evicted);
+  ++filledLines;
+  if (evicted.dirty) {
+    writeBack(unsigned(std::popcount(evicted.dirty)), now);
+  }
+  return way;
+}
+
 uint64_t DieMemory::fromL2(uint64_t line, uint64_t now) {
   uint64_t start = startAtL2(line, now, lineSize);
   uint64_t half = facts.l2HitClocks / 2;
@@ -120,12 +131,7 @@ uint64_t DieMemory::fromL2(uint64_t line, uint64_t now) {
     traffic.hbmReadBytes += lineSize;
     fetched.push_back(line);
   }
-  CacheTags::Way evicted;
-  l2.insert(line, arrival, &evicted);
-  ++filledLines;
-  if (evicted.dirty) {
-    writeBack(unsigned(std::popcount(evicted.dirty)), start);
-  }
+  insertIntoL2(line, arrival, start);
   return arrival + half;
 }
 
@@ -150,12 +156,7 @@ uint64_t DieMemory::store(unsigned unit, uint64_t line, unsigned halves,
   uint64_t start = startAtL2(line, now, bytes);
   CacheTags::Way *way = l2.find(line);
   if (!way) {
-    CacheTags::Way evicted;
-    way = &l2.insert(line, start, &evicted);
-    ++filledLines;
-    if (evicted.dirty) {
-      writeBack(unsigned(std::popcount(evicted.dirty)), start);
-    }
+    way = &insertIntoL2(line, start, start);
   }
   way->dirty |= uint8_t(halves);
   if (streams && unsigned(std::popcount(way->dirty)) == halvesPerLine) {

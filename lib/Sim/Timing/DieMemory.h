@@ -125,6 +125,8 @@ private:
   uint64_t fromL2(uint64_t line, uint64_t now);
   uint64_t startAtL2(uint64_t line, uint64_t now, unsigned bytes);
   void writeBack(unsigned halves, uint64_t now);
+  /// Makes room in the L2, writing back at `now` what has to go.
+  CacheTags::Way &insertIntoL2(uint64_t line, uint64_t arrival, uint64_t now);
 
   const target::TimingFacts &facts;
   DeviceMemoryTiming &device;

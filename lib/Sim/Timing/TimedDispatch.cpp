@@ -83,7 +83,7 @@ uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t run,
   // A round is what the die holds at a time. The first ones fill the pipeline
   // and the caches, the last one drains them; those that were not run take as
   // long as the last third of the others.
-  uint64_t round = uint64_t(launch.unitsPerDie) * launch.groupsPerUnit;
+  uint64_t round = launch.round();
   const std::vector<uint64_t> &ends = die.endTimes();
   uint64_t whole = run / round - 1;
   uint64_t steady = std::max<uint64_t>(1, whole / 3);
@@ -101,7 +101,7 @@ uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t run,
 MemoryTraffic TimedDispatch::trafficOfAll(const Die &die) const {
   // What the first rounds fetch, later ones may find in the caches: those that
   // were not run are like the ones behind the first.
-  double round = double(launch.unitsPerDie) * launch.groupsPerUnit;
+  double round = double(launch.round());
   double missing = double(groupsOfDie(0) - die.counts.workgroups) / round;
   MemoryTraffic sum = die.memory.traffic;
   if (missing > 0) {
