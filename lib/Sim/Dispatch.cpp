@@ -6,7 +6,6 @@
 #include "Program.h"
 #include "SourceLines.h"
 
-#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <barrier>
@@ -50,21 +49,14 @@ void Dispatch::runShare(Worker &worker) {
 
 void Dispatch::noteFailure(const ResidentWorkgroup &workgroup) {
   const ResidentWorkgroup::Failure &failure = *workgroup.failure;
-  const Workgroup &group = workgroup.group;
-  const Instr &instr = setup.program->records()[failure.record];
   if (failure.check && setup.config.checks.has(*failure.check)) {
     errorFinding =
         RawFinding{*failure.check,
-                   {group.linearId, failure.wave, -1, failure.record},
+                   {workgroup.group.linearId, failure.wave, -1, failure.record},
                    std::nullopt,
                    failure.message};
   }
-  errorText = formatv("kernel {0}, workgroup ({1}, {2}, {3}), wave {4}, at "
-                      "{5:x} `{6}`: {7}",
-                      setup.kernel.name(), group.id[0], group.id[1],
-                      group.id[2], failure.wave, instr.address,
-                      setup.program->text(instr), failure.message)
-                  .str();
+  errorText = workgroup.describeFailure();
 }
 
 bool Dispatch::endQuantum() {

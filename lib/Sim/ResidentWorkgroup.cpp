@@ -7,6 +7,7 @@
 #include "Program.h"
 
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 
@@ -247,6 +248,16 @@ void ResidentWorkgroup::fail(const Wave &wave, std::string message,
                              std::optional<Check> check) {
   failure = {wave.waveIndex, wave.pc ? wave.pc - 1 : 0, std::move(message),
              check};
+}
+
+std::string ResidentWorkgroup::describeFailure() const {
+  const Instr &instr = setup.program->records()[failure->record];
+  return formatv("kernel {0}, workgroup ({1}, {2}, {3}), wave {4}, at {5:x} "
+                 "`{6}`: {7}",
+                 setup.kernel.name(), group.id[0], group.id[1], group.id[2],
+                 failure->wave, instr.address, setup.program->text(instr),
+                 failure->message)
+      .str();
 }
 
 bool ResidentWorkgroup::passBarrier(unsigned waiting, unsigned ended) {

@@ -104,6 +104,8 @@ public:
   /// passed.
   bool passBarrier(unsigned waiting, unsigned ended);
   void fail(const Wave &wave, std::string message, std::optional<Check> check);
+  /// Where and why it failed, in a sentence.
+  std::string describeFailure() const;
 
 private:
   void startWave(unsigned waveIndex);

@@ -62,17 +62,8 @@ Error TimedDispatch::failureOf(
   if (!first) {
     return Error::success();
   }
-  const ResidentWorkgroup::Failure &failure = *first->failure;
-  const LaunchSetup &setup = launch.setup;
-  const Instr &instr = setup.program->records()[failure.record];
   return make_error<LaunchFailure>(
-      formatv("kernel {0}, workgroup ({1}, {2}, {3}), wave {4}, at {5:x} "
-              "`{6}`: {7}",
-              setup.kernel.name(), first->group.id[0], first->group.id[1],
-              first->group.id[2], failure.wave, instr.address,
-              setup.program->text(instr), failure.message)
-          .str(),
-      failure.check, std::vector<Finding>());
+      first->describeFailure(), first->failure->check, std::vector<Finding>());
 }
 
 uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t run,
