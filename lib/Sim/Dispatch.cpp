@@ -6,7 +6,6 @@
 #include "Program.h"
 #include "SourceLines.h"
 
-
 #include <algorithm>
 #include <barrier>
 #include <cfenv>
