@@ -10,7 +10,9 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/LocationSnapshot.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -102,19 +104,32 @@ namespace {
 struct Attempt {
   OwningOpRef<ModuleOp> module;
   runtime::Plan plan;
+  std::string tileProgram; ///< when line tables are asked for
   std::unique_ptr<codegen::MachineModule> machine;
 };
 } // namespace
 
 /// Takes a copy of the scheduled \p module to optimised LLVM IR.
 static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
+                                  const CompileOptions &options,
                                   const target::TargetInfo &target) {
   Attempt result;
   result.module = module.clone();
-  PassManager passes(module.getContext());
-  buildSpecPipeline(passes, index);
-  buildTilePipeline(passes);
-  if (failed(passes.run(*result.module))) {
+  PassManager specPasses(module.getContext());
+  buildSpecPipeline(specPasses, index);
+  if (failed(specPasses.run(*result.module))) {
+    return failure();
+  }
+  PassManager tilePasses(module.getContext());
+  buildTilePipeline(tilePasses);
+  if (options.tileFile) {
+    llvm::raw_string_ostream stream(result.tileProgram);
+    generateLocationsFromIR(stream, *options.tileFile, *result.module,
+                            OpPrintingFlags());
+    // Without a scope LLVM drops the locations.
+    tilePasses.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+  }
+  if (failed(tilePasses.run(*result.module))) {
     return failure();
   }
   for (auto plan :
@@ -147,6 +162,7 @@ static llvm::Expected<Compiled> finish(Attempt &attempt,
                                        const target::TargetInfo &target) {
   Compiled compiled;
   compiled.plan = std::move(attempt.plan);
+  compiled.tileProgram = std::move(attempt.tileProgram);
   auto object = attempt.machine->object();
   if (!object) {
     return object.takeError();
@@ -179,7 +195,7 @@ tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
   auto schedules = (*op)->getAttrOfType<ArrayAttr>("schedules");
   std::string objections;
   for (auto [index, chosen] : llvm::enumerate(schedules)) {
-    FailureOr<Attempt> candidate = attempt(module, index, *target);
+    FailureOr<Attempt> candidate = attempt(module, index, options, *target);
     if (failed(candidate)) {
       return failure();
     }

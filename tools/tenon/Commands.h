@@ -81,12 +81,18 @@ public:
 
   driver::CompileOptions compileOptions() const;
 
+  /// Writes the tile program to the file of --save-tile, if there is one.
+  /// Returns false after printing an error.
+  bool saveTile(const driver::Compiled &compiled) const;
+  bool savesTile() const { return !tileFile.empty(); }
+
 private:
   std::string path;
   std::string op;
   std::vector<std::string> settings;
   std::string target = "gfx950";
   std::string schedule;
+  std::string tileFile;
   std::string loadedText;
 };
 

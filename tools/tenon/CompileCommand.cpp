@@ -32,6 +32,11 @@ static int compileText(const CompileArguments &arguments,
 }
 
 static int compileCommand(CompileArguments &arguments) {
+  if (arguments.spec.savesTile() && arguments.emit != "object") {
+    printError("--save-tile writes the program that line tables name: it goes "
+               "with --emit object");
+    return BadInput;
+  }
   driver::Session session(arguments.remarks);
   auto loaded = arguments.spec.load(session);
   if (int *code = std::get_if<int>(&loaded)) {
@@ -54,6 +59,9 @@ static int compileCommand(CompileArguments &arguments) {
   auto compiled = driver::compile(*module, arguments.spec.compileOptions());
   if (failed(compiled)) {
     return CannotCompileOrExecute;
+  }
+  if (!arguments.spec.saveTile(*compiled)) {
+    return BadInput;
   }
   // The object goes to standard output unless the report does.
   bool objectWanted = !arguments.output.empty() || !arguments.report;

@@ -105,9 +105,16 @@ static int runCommand(RunArguments &arguments) {
     printError("the spec holds no op that can be run");
     return BadInput;
   }
-  auto compiled = driver::compile(*module, arguments.spec.compileOptions());
+  driver::CompileOptions compileOptions = arguments.spec.compileOptions();
+  if (arguments.profile && !compileOptions.tileFile) {
+    compileOptions.tileFile = "tile";
+  }
+  auto compiled = driver::compile(*module, compileOptions);
   if (failed(compiled)) {
     return CannotCompileOrExecute;
+  }
+  if (!arguments.spec.saveTile(*compiled)) {
+    return BadInput;
   }
   auto result = run::runOnSimulator(compiled->plan, compiled->codeObject,
                                     *harness, options);
@@ -180,8 +187,9 @@ void cli::addRun(CLI::App &app, Action &action) {
                       "Write instruction counts, and times when they are "
                       "modelled, to a file as JSON");
   command->add_flag("--profile", arguments->profile,
-                    "Print how often each instruction was executed and, with "
-                    "--timing, its cycles and what it waited for");
+                    "Print how often each instruction was executed, with "
+                    "--timing its cycles and what it waited for, and its line "
+                    "of the tile program ('tile:12', or of --save-tile)");
   command
       ->add_option("--threads", arguments->threads,
                    "Host threads (0: all cores)")

@@ -39,6 +39,10 @@ void SpecArguments::add(CLI::App &command) {
   command.add_option("--schedule", schedule,
                      "Use this schedule instead of the ranked ones, such as "
                      "\"{waves = 4}\"");
+  command.add_option("--save-tile", tileFile,
+                     "Write the tile program of the schedule that is taken to "
+                     "this file, and line tables that name its lines into the "
+                     "code object");
 }
 
 driver::CompileOptions SpecArguments::compileOptions() const {
@@ -47,7 +51,14 @@ driver::CompileOptions SpecArguments::compileOptions() const {
   if (!schedule.empty()) {
     options.schedule = schedule;
   }
+  if (savesTile()) {
+    options.tileFile = tileFile;
+  }
   return options;
+}
+
+bool SpecArguments::saveTile(const driver::Compiled &compiled) const {
+  return !savesTile() || writeFile(tileFile, compiled.tileProgram);
 }
 
 std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>

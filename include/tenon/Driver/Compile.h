@@ -47,6 +47,9 @@ struct CompileOptions {
   std::string chip = "gfx950";
   /// A schedule given by the user, as an attribute; else the ranked ones.
   std::optional<std::string> schedule;
+  /// When given, the code object has line tables, which name the lines of
+  /// Compiled::tileProgram and call it this. The machine code is the same.
+  std::optional<std::string> tileFile;
 };
 
 /// What one spec compiles to.
@@ -56,6 +59,9 @@ struct Compiled {
   std::vector<codegen::KernelReport> reports;
   /// The schedule that was taken, for people.
   std::string schedule;
+  /// The tile program of that schedule; empty unless CompileOptions::tileFile
+  /// is given.
+  std::string tileProgram;
 };
 
 /// Sets the target of \p module, or checks that a target it already names is
