@@ -37,7 +37,19 @@ def TenonLowerToTile : Pass<"tenon-lower-to-tile", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::tenon::tile::TileDialect",
                            "::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def TileSelectPrecision : Pass<"tile-select-precision", "::tenon::tile::KernelOp"> {
+  let summary = "Choose the instructions of matrix products";
+  let description = [{
+    Sets `instruction` on each `tile.mma` that has none: of the MFMA instructions
+    for its element types and of equal accuracy, the one of the highest rate, then
+    of the most reuse of operands, whose shape divides among the kernel's waves.
+    BF16 and FP16 products are exact and added in FP32; FP32 operands take the FP32
+    instructions.
+  }];
 }
 
 def TileAssignLayouts : Pass<"tile-assign-layouts", "::tenon::tile::KernelOp"> {

@@ -22,12 +22,14 @@ namespace tenon {
 namespace {
 struct TileAssignLayouts
     : tenon::impl::TileAssignLayoutsBase<TileAssignLayouts> {
-  /// The earliest operation of the result's block that uses it.
-  static Operation *firstUser(Value value) {
+  /// The earliest operation of \p block that uses \p value, itself or in a
+  /// loop.
+  static Operation *firstUser(Value value, Block &block) {
     Operation *first = nullptr;
     for (Operation *user : value.getUsers()) {
-      if (!first || user->isBeforeInBlock(first)) {
-        first = user;
+      Operation *place = block.findAncestorOpInBlock(*user);
+      if (!first || place->isBeforeInBlock(first)) {
+        first = place;
       }
     }
     return first;
@@ -58,7 +60,8 @@ struct TileAssignLayouts
     // One load per layout that is wanted.
     DenseMap<Type, tile::LdsLoadOp> loads;
     for (tile::ConvertLayoutOp convert : converts) {
-      Operation *user = firstUser(convert.getResult());
+      Operation *user =
+          firstUser(convert.getResult(), *source.getParentBlock());
       tile::LdsLoadOp &load = loads[convert.getType()];
       if (!load) {
         builder.setInsertionPoint(user);
@@ -73,8 +76,9 @@ struct TileAssignLayouts
   }
 
   LogicalResult lowerConversions() {
-    SmallVector<tile::ConvertLayoutOp> converts(
-        getOperation().getBody().front().getOps<tile::ConvertLayoutOp>());
+    SmallVector<tile::ConvertLayoutOp> converts;
+    getOperation().walk(
+        [&](tile::ConvertLayoutOp convert) { converts.push_back(convert); });
     // Backwards, so that a chain without a user goes away as a whole.
     SmallVector<tile::ConvertLayoutOp> pending;
     for (tile::ConvertLayoutOp convert : llvm::reverse(converts)) {
@@ -111,7 +115,7 @@ struct TileAssignLayouts
 
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
-    if (failed(kernel.requireStraightLine()) ||
+    if (failed(kernel.requireStructured()) ||
         failed(assign::placeIslands(kernel)) || failed(lowerConversions())) {
       signalPassFailure();
     }

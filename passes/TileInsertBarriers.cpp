@@ -45,7 +45,7 @@ struct TileInsertBarriers
 
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
-    if (failed(kernel.requireStraightLine())) {
+    if (failed(kernel.requireStructured())) {
       return signalPassFailure();
     }
     SmallVector<Access> open;
@@ -53,6 +53,17 @@ struct TileInsertBarriers
       if (isa<tile::BarrierOp>(op)) {
         open.clear();
         continue;
+      }
+      WalkResult inLoop = op.walk([&](Operation *inner) {
+        return inner != &op &&
+                       isa<tile::LdsStoreOp, tile::LdsLoadOp, tile::BarrierOp>(
+                           inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
+      if (inLoop.wasInterrupted()) {
+        op.emitOpError("LDS in a loop is not handled yet");
+        return signalPassFailure();
       }
       auto access = accessOf(&op);
       if (failed(access)) {

@@ -134,7 +134,7 @@ struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
     FailureOr<target::TargetInfo> target = tile::getTarget(kernel);
-    if (failed(target) || failed(kernel.requireStraightLine())) {
+    if (failed(target) || failed(kernel.requireStructured())) {
       return signalPassFailure();
     }
     SmallVector<Buffer> buffers = collect();

@@ -5,6 +5,7 @@
 #define TENON_DIALECTS_TILE_TILE_H
 
 #include "tenon/Layout/Layout.h"
+#include "tenon/Layout/Mfma.h"
 #include "tenon/Target/TargetInfo.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -35,6 +36,9 @@ LayoutAttr getLayout(mlir::Type type);
 /// \p type with the given layout (null: not placed).
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
                                   LayoutAttr layout);
+
+/// The MFMA format of tiles of \p type, or nothing when no MFMA takes it.
+std::optional<layout::MfmaFormat> mfmaFormat(mlir::Type type);
 
 /// The target of the module that holds \p op; emits an error when the module
 /// has no `tile.target`.

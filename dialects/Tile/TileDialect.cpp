@@ -28,6 +28,26 @@ RankedTensorType tenon::tile::withLayout(RankedTensorType type,
   return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
 }
 
+std::optional<tenon::layout::MfmaFormat> tenon::tile::mfmaFormat(Type type) {
+  using layout::MfmaFormat;
+  if (isa<Float64Type>(type)) {
+    return MfmaFormat::F64;
+  }
+  if (isa<Float32Type>(type)) {
+    return MfmaFormat::F32;
+  }
+  if (isa<Float16Type, BFloat16Type>(type)) {
+    return MfmaFormat::F16;
+  }
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(type)) {
+    return MfmaFormat::F8;
+  }
+  if (isa<Float4E2M1FNType>(type)) {
+    return MfmaFormat::F4;
+  }
+  return std::nullopt;
+}
+
 FailureOr<tenon::target::TargetInfo> tenon::tile::getTarget(Operation *op) {
   for (Operation *scope = op; scope; scope = scope->getParentOp()) {
     if (auto target = scope->getAttrOfType<TargetAttr>("tile.target")) {

@@ -5,6 +5,7 @@
 
 #include "tenon/Layout/Scatter.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -66,16 +67,32 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-LogicalResult KernelOp::requireStraightLine() {
-  if (!getBody().hasOneBlock()) {
-    return emitOpError("has several blocks; a kernel is one block");
-  }
-  for (Operation &op : getBody().front()) {
-    if (op.getNumRegions() != 0) {
-      return op.emitOpError("control flow in a kernel is not handled yet");
+/// Checks one block of a kernel and the loops in it.
+static LogicalResult requireStructuredBlock(Block &block) {
+  for (Operation &op : block) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (op.getNumRegions() != 0 && !loop) {
+      return op.emitOpError("control flow in a kernel is scf.for alone");
+    }
+    if (!loop) {
+      continue;
+    }
+    if (!loop.getInductionVar().getType().isInteger(32)) {
+      return op.emitOpError("a loop in a kernel counts in i32, found ")
+             << loop.getInductionVar().getType();
+    }
+    if (failed(requireStructuredBlock(*loop.getBody()))) {
+      return failure();
     }
   }
   return success();
+}
+
+LogicalResult KernelOp::requireStructured() {
+  if (!getBody().hasOneBlock()) {
+    return emitOpError("has several blocks; a kernel is one block");
+  }
+  return requireStructuredBlock(getBody().front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,7 +151,9 @@ LogicalResult LoadScalarOp::verify() {
 
 /// What loads and stores have in common: ranks, offsets and element types.
 static LogicalResult verifyAccess(Operation *op, ViewType view,
-                                  RankedTensorType tile, size_t offsets) {
+                                  RankedTensorType tile, size_t offsets,
+                                  size_t limits,
+                                  std::optional<ArrayRef<int64_t>> divisors) {
   if (view.getRank() != tile.getRank()) {
     return op->emitOpError("accesses a tile of rank ")
            << tile.getRank() << " through a view of rank " << view.getRank();
@@ -142,6 +161,14 @@ static LogicalResult verifyAccess(Operation *op, ViewType view,
   if (static_cast<int64_t>(offsets) != view.getRank()) {
     return op->emitOpError("has ")
            << offsets << " offsets, the view has rank " << view.getRank();
+  }
+  if (limits != 0 && limits != offsets) {
+    return op->emitOpError("has ")
+           << limits << " limits, the view has rank " << view.getRank();
+  }
+  if (divisors && (divisors->size() != limits ||
+                   llvm::any_of(*divisors, [](int64_t d) { return d < 1; }))) {
+    return op->emitOpError("needs one positive divisor per limit");
   }
   if (view.getElementType() != tile.getElementType()) {
     return op->emitOpError("accesses a tile of ")
@@ -153,13 +180,50 @@ static LogicalResult verifyAccess(Operation *op, ViewType view,
 
 LogicalResult LoadOp::verify() {
   return verifyAccess(*this, getView().getType(),
-                      cast<RankedTensorType>(getType()), getOffsets().size());
+                      cast<RankedTensorType>(getType()), getOffsets().size(),
+                      getLimits().size(), getLimitDivisors());
 }
 
 LogicalResult StoreOp::verify() {
-  return verifyAccess(*this, getView().getType(),
-                      cast<RankedTensorType>(getValue().getType()),
-                      getOffsets().size());
+  return verifyAccess(
+      *this, getView().getType(), cast<RankedTensorType>(getValue().getType()),
+      getOffsets().size(), getLimits().size(), getLimitDivisors());
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+LogicalResult MmaOp::verify() {
+  auto lhs = cast<RankedTensorType>(getLhs().getType());
+  auto rhs = cast<RankedTensorType>(getRhs().getType());
+  auto acc = cast<RankedTensorType>(getAccumulator().getType());
+  if (lhs.getRank() != 2 || rhs.getRank() != 2 || acc.getRank() != 2 ||
+      lhs.getDimSize(0) != acc.getDimSize(0) ||
+      rhs.getDimSize(1) != acc.getDimSize(1) ||
+      lhs.getDimSize(1) != rhs.getDimSize(0)) {
+    return emitOpError("multiplies [m, k] by [k, n] and adds to [m, n], found ")
+           << lhs << " by " << rhs << " and " << acc;
+  }
+  if (!acc.getElementType().isF32()) {
+    return emitOpError("accumulates in f32, found ") << acc.getElementType();
+  }
+  if (std::optional<ArrayRef<int64_t>> instruction = getInstruction()) {
+    if (instruction->size() != 2) {
+      return emitOpError("an instruction is [mn, k], found ")
+             << instruction->size() << " numbers";
+    }
+  }
+  if (std::optional<ArrayRef<int64_t>> waves = getWaves()) {
+    auto kernel = (*this)->getParentOfType<KernelOp>();
+    if (waves->size() != 2 ||
+        (kernel && (*waves)[0] * (*waves)[1] != kernel.getWaves())) {
+      return emitOpError(
+          "waves are [along m, along n] with the kernel's number "
+          "of waves as product");
+    }
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

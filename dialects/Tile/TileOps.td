@@ -50,9 +50,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    /// Emits an error and fails unless the body is one block without control
-    /// flow, which is all that the passes handle so far.
-    ::mlir::LogicalResult requireStraightLine();
+    /// Emits an error and fails unless the body is one block whose only control
+    /// flow are `scf.for` loops of the same kind, counted in `i32`.
+    ::mlir::LogicalResult requireStructured();
   }];
 }
 
@@ -122,34 +122,47 @@ def Tile_LoadScalarOp : Tile_Op<"load_scalar", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>,
+                                   AttrSizedOperandSegments]> {
   let summary = "Reads a tile from a view";
   let description = [{
     The tile's element `[i, ...]` is the view's element `[offset + i, ...]`.
-    `nontemporal` marks data that are read once.
+    `nontemporal` marks data that are read once. With `limits`, one per
+    dimension, elements at or beyond the limit of a dimension (in elements of
+    the view, at most 2^31 - 1, which is no limit) read as zeros without an
+    access. `limit_divisors` promises what each limit is a multiple of, which
+    keeps accesses wide; 1 where it is not given.
 
     ```mlir
     %t = tile.load %v[%i] : !tile.view<1 x bf16> -> tensor<128xbf16>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$offsets,
+                       Variadic<I32>:$limits,
+                       OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
                        UnitAttr:$nontemporal);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = [{
-    $view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)
+    $view `[` $offsets `]` (`within` `[` $limits^ `]`)? attr-dict `:` type($view)
+    `->` type($result)
   }];
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
+                                     AttrSizedOperandSegments]> {
   let summary = "Writes a tile to a view";
   let description = [{
     Where the tile's layout replicates an element, one owner writes it.
+    `limits` are as for `tile.load`: elements at or beyond are not written.
   }];
   let arguments = (ins Tile_Tensor:$value, Tile_ViewType:$view,
-                       Variadic<I32>:$offsets, UnitAttr:$nontemporal);
+                       Variadic<I32>:$offsets, Variadic<I32>:$limits,
+                       OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
+                       UnitAttr:$nontemporal);
   let assemblyFormat = [{
-    $value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)
+    $value `,` $view `[` $offsets `]` (`within` `[` $limits^ `]`)? attr-dict `:`
+    type($value) `,` type($view)
   }];
   let hasVerifier = 1;
 }
@@ -263,6 +276,33 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, SameTypeOperands]> {
   let extraClassDeclaration = [{
     ::mlir::SmallVector<unsigned> getReducedDims();
   }];
+}
+
+def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
+  let summary = "Adds the matrix product of two tiles to a third, on the matrix cores";
+  let description = [{
+    `result[m, n] = accumulator[m, n] + sum over k of lhs[m, k] * rhs[k, n]`,
+    with FP32 accumulators. `instruction` names the MFMA instruction as
+    `[mn, k]` (`[16, 32]` is v_mfma_f32_16x16x32); `tile-select-precision` sets
+    it. `waves` says how the kernel's waves share the rows and the columns of
+    the result; `tile-assign-layouts` chooses where it is absent. The layouts of
+    the operands follow from that of the accumulator
+    (`tenon::layout::mfmaOperands`).
+
+    ```mlir
+    %c1 = tile.mma %a, %b, %c {instruction = array<i64: 16, 32>}
+        : tensor<128x64xbf16>, tensor<64x128xbf16>, tensor<128x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tensor:$lhs, Tile_Tensor:$rhs, Tile_Tensor:$accumulator,
+                       OptionalAttr<DenseI64ArrayAttr>:$instruction,
+                       OptionalAttr<DenseI64ArrayAttr>:$waves);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $accumulator attr-dict `:` type($lhs) `,` type($rhs) `,`
+    type($accumulator)
+  }];
+  let hasVerifier = 1;
 }
 
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {

@@ -109,16 +109,26 @@ struct Attempt {
 };
 } // namespace
 
-/// Takes a copy of the scheduled \p module to optimised LLVM IR.
+/// Whether \p module is a tile program rather than a spec.
+static bool isTileProgram(ModuleOp module) {
+  bool hasSpec = false;
+  module.walk([&](spec::SpecOpInterface) { hasSpec = true; });
+  return !hasSpec && !module.getOps<tile::KernelOp>().empty();
+}
+
+/// Takes a copy of \p module to optimised LLVM IR, a spec with schedule number
+/// \p index.
 static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
                                   const CompileOptions &options,
                                   const target::TargetInfo &target) {
   Attempt result;
   result.module = module.clone();
-  PassManager specPasses(module.getContext());
-  buildSpecPipeline(specPasses, index);
-  if (failed(specPasses.run(*result.module))) {
-    return failure();
+  if (!isTileProgram(module)) {
+    PassManager specPasses(module.getContext());
+    buildSpecPipeline(specPasses, index);
+    if (failed(specPasses.run(*result.module))) {
+      return failure();
+    }
   }
   PassManager tilePasses(module.getContext());
   buildTilePipeline(tilePasses);
@@ -180,10 +190,64 @@ static llvm::Expected<Compiled> finish(Attempt &attempt,
   return compiled;
 }
 
-/// Tries the schedules in order; `accept` gets the first that compiles to
+/// Why the driver does not take what an attempt has become; empty when it does.
+static std::string objection(const Compiled &compiled,
+                             const target::TargetInfo &target) {
+  for (const codegen::KernelReport &report : compiled.reports) {
+    std::string reason = objection(report, target);
+    if (!reason.empty()) {
+      return reason;
+    }
+  }
+  return "";
+}
+
+/// The assembly of \p attempt into \p assembly when it is asked for, and what
+/// it becomes.
+static llvm::Expected<Compiled> finish(Attempt &attempt,
+                                       const target::TargetInfo &target,
+                                       std::string *assembly) {
+  if (assembly) {
+    auto text = attempt.machine->assembly();
+    if (!text) {
+      return text.takeError();
+    }
+    *assembly = std::move(*text);
+  }
+  return finish(attempt, target);
+}
+
+/// Compiles a tile program, which has the one schedule that it was written
+/// with. Its plan is empty.
+static FailureOr<Compiled> compileProgram(ModuleOp module,
+                                          const CompileOptions &options,
+                                          std::string *assembly) {
+  FailureOr<target::TargetInfo> target = tile::getTarget(module);
+  if (failed(target)) {
+    return failure();
+  }
+  FailureOr<Attempt> candidate = attempt(module, 0, options, *target);
+  if (failed(candidate)) {
+    return failure();
+  }
+  llvm::Expected<Compiled> compiled = finish(*candidate, *target, assembly);
+  if (!compiled) {
+    return module.emitError(llvm::toString(compiled.takeError()));
+  }
+  std::string reason = objection(*compiled, *target);
+  if (!reason.empty()) {
+    return module.emitError("the machine code is not acceptable: ") << reason;
+  }
+  return std::move(*compiled);
+}
+
+/// Tries the schedules in order and returns the first that compiles to
 /// acceptable machine code.
 static FailureOr<Compiled>
 tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
+  if (isTileProgram(module)) {
+    return compileProgram(module, options, assembly);
+  }
   if (failed(schedule(module, options))) {
     return failure();
   }
@@ -199,25 +263,12 @@ tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
     if (failed(candidate)) {
       return failure();
     }
-    if (assembly) {
-      auto text = candidate->machine->assembly();
-      if (!text) {
-        return (*op)->emitError(llvm::toString(text.takeError()));
-      }
-      *assembly = std::move(*text);
-    }
-    llvm::Expected<Compiled> compiled = finish(*candidate, *target);
+    llvm::Expected<Compiled> compiled = finish(*candidate, *target, assembly);
     if (!compiled) {
       return (*op)->emitError(llvm::toString(compiled.takeError()));
     }
     llvm::raw_string_ostream(compiled->schedule) << chosen;
-    std::string reason;
-    for (const codegen::KernelReport &report : compiled->reports) {
-      reason = objection(report, *target);
-      if (!reason.empty()) {
-        break;
-      }
-    }
+    std::string reason = objection(*compiled, *target);
     if (reason.empty()) {
       return std::move(*compiled);
     }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -34,8 +35,8 @@ Session::Session(bool printRemarks)
     : mlirContext(MLIRContext::Threading::DISABLED) {
   DialectRegistry registry;
   registry.insert<spec::TenonDialect, tile::TileDialect, arith::ArithDialect,
-                  func::FuncDialect, math::MathDialect, LLVM::LLVMDialect,
-                  ROCDL::ROCDLDialect>();
+                  func::FuncDialect, math::MathDialect, scf::SCFDialect,
+                  LLVM::LLVMDialect, ROCDL::ROCDLDialect>();
   mlirContext.appendDialectRegistry(registry);
   // Attributes of these are made before anything is parsed.
   mlirContext.loadDialect<spec::TenonDialect, tile::TileDialect>();

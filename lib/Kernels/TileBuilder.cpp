@@ -75,15 +75,17 @@ Value TileBuilder::view(Value pointer, ArrayRef<OpFoldResult> strides,
 
 Value TileBuilder::load(Value view, ArrayRef<Value> offsets,
                         ArrayRef<int64_t> shape, tile::LayoutAttr layout,
-                        bool nontemporal) {
+                        bool nontemporal, const Limits &limits) {
   auto type = RankedTensorType::get(
       shape, cast<tile::ViewType>(view.getType()).getElementType(), layout);
-  return create<tile::LoadOp>(type, view, offsets, nontemporal);
+  return create<tile::LoadOp>(type, view, offsets, limits.values,
+                              limits.divisors, nontemporal);
 }
 
 void TileBuilder::store(Value value, Value view, ArrayRef<Value> offsets,
-                        bool nontemporal) {
-  create<tile::StoreOp>(value, view, offsets, nontemporal);
+                        bool nontemporal, const Limits &limits) {
+  create<tile::StoreOp>(value, view, offsets, limits.values, limits.divisors,
+                        nontemporal);
 }
 
 //===----------------------------------------------------------------------===//

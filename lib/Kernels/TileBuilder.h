@@ -16,6 +16,12 @@
 
 namespace tenon::kernels {
 
+/// Limits of an access (see tile.load), none or one per dimension.
+struct Limits {
+  llvm::SmallVector<mlir::Value> values;
+  mlir::DenseI64ArrayAttr divisors;
+};
+
 class TileBuilder {
 public:
   TileBuilder(mlir::OpBuilder &builder, mlir::Location loc)
@@ -49,9 +55,10 @@ public:
   /// A tile read at constant or uniform offsets, elements as in memory.
   mlir::Value load(mlir::Value view, llvm::ArrayRef<mlir::Value> offsets,
                    llvm::ArrayRef<int64_t> shape, tile::LayoutAttr layout = {},
-                   bool nontemporal = false);
+                   bool nontemporal = false, const Limits &limits = {});
   void store(mlir::Value value, mlir::Value view,
-             llvm::ArrayRef<mlir::Value> offsets, bool nontemporal = false);
+             llvm::ArrayRef<mlir::Value> offsets, bool nontemporal = false,
+             const Limits &limits = {});
   /// @}
 
   /// \name Tiles

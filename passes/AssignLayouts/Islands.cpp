@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
@@ -60,12 +61,45 @@ std::vector<Seed> Island::anchors() const {
         }
       }
     };
-    if (Operation *op = value.getDefiningOp()) {
-      visit(op);
-    }
+    visit(makerOf(value));
     for (Operation *user : value.getUsers()) {
       visit(user);
     }
+  }
+  return seeds;
+}
+
+bool Island::holdsAccumulators() const {
+  return llvm::any_of(values, [](Value value) {
+    return isa_and_nonnull<tile::MmaOp>(value.getDefiningOp());
+  });
+}
+
+std::vector<Seed> Island::accumulators() const {
+  std::vector<Seed> seeds;
+  for (Value value : values) {
+    auto mma = dyn_cast_or_null<tile::MmaOp>(value.getDefiningOp());
+    if (!mma || !mma.getInstruction()) {
+      continue;
+    }
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(mma.getType()).getShape();
+    for (int64_t wavesM = 1; wavesM <= waves; ++wavesM) {
+      if (waves % wavesM != 0 ||
+          (mma.getWaves() && (*mma.getWaves())[0] != wavesM)) {
+        continue;
+      }
+      // Rows of the instruction along n: a lane then holds consecutive elements
+      // of a row of the result.
+      auto layout = layout::mfmaTile(
+          shape[0], shape[1],
+          {(*mma.getInstruction())[0], wavesM, waves / wavesM, /*rowDim=*/1});
+      if (layout) {
+        seeds.push_back({value, std::move(*layout)});
+      } else {
+        llvm::consumeError(layout.takeError());
+      }
+    }
+    break;
   }
   return seeds;
 }
@@ -123,9 +157,7 @@ std::optional<Placement> Island::derive(const Seed &seed) const {
     Value value = work.pop_back_val();
     // A copy: `assign` may move the placement's storage.
     layout::Layout layout = placement.find(value)->second;
-    if (Operation *op = value.getDefiningOp()) {
-      relate(op, value, layout, assign);
-    }
+    relate(makerOf(value), value, layout, assign);
     for (Operation *user : value.getUsers()) {
       relate(user, value, layout, assign);
     }
@@ -177,6 +209,14 @@ double Island::cost(const Placement &placement) const {
     } else if (isa_and_nonnull<tile::LoadOp, tile::LdsLoadOp>(op)) {
       total += accessCost(layout, type);
     }
+    if (auto mma = dyn_cast_or_null<tile::MmaOp>(op)) {
+      // What a wave reads of the operands.
+      FailureOr<layout::MfmaOperands> operands = operandLayouts(mma, layout);
+      if (succeeded(operands)) {
+        total +=
+            (operands->lhs.numRegisters() + operands->rhs.numRegisters()) / 4.0;
+      }
+    }
     std::vector<layout::Layout> served;
     for (Operation *user : value.getUsers()) {
       if (isa<tile::StoreOp, tile::LdsStoreOp>(user)) {
@@ -216,7 +256,9 @@ FailureOr<Placement> Island::choose() const {
   double bestCost = 0.0;
   std::vector<Seed> imposed = anchors();
   std::vector<Seed> seeds = imposed;
-  if (seeds.empty()) {
+  if (seeds.empty() && holdsAccumulators()) {
+    seeds = accumulators();
+  } else if (seeds.empty()) {
     seeds = spreads();
     for (Seed demand : demands()) {
       seeds.push_back(std::move(demand));
@@ -283,22 +325,25 @@ static bool isUnplaced(Value value) {
 /// Checks what the placement takes for granted: tiles placed by hand are spread
 /// over the kernel's waves, and constants to be placed are dense.
 static LogicalResult checkTiles(tile::KernelOp kernel) {
-  for (Operation &op : kernel.getBody().front()) {
-    for (Value result : op.getResults()) {
-      tile::LayoutAttr layout = tile::getLayout(result.getType());
+  WalkResult result = kernel.getBody().walk([&](Operation *op) {
+    for (Value value : op->getResults()) {
+      tile::LayoutAttr layout = tile::getLayout(value.getType());
       if (layout && layout.getLayout().numWaves() != kernel.getWaves()) {
-        return op.emitOpError("has a tile laid out over ")
-               << layout.getLayout().numWaves() << " waves, the kernel has "
-               << kernel.getWaves();
+        op->emitOpError("has a tile laid out over ")
+            << layout.getLayout().numWaves() << " waves, the kernel has "
+            << kernel.getWaves();
+        return WalkResult::interrupt();
       }
     }
     auto constant = dyn_cast<arith::ConstantOp>(op);
     if (constant && isUnplaced(constant) &&
         !isa<DenseElementsAttr>(constant.getValue())) {
-      return op.emitOpError("a constant tile must be dense");
+      op->emitOpError("a constant tile must be dense");
+      return WalkResult::interrupt();
     }
-  }
-  return success();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult tenon::assign::placeIslands(tile::KernelOp kernel) {
@@ -311,17 +356,21 @@ LogicalResult tenon::assign::placeIslands(tile::KernelOp kernel) {
 
   llvm::EquivalenceClasses<void *> classes;
   SmallVector<Value> unplaced;
+  auto note = [&](Value value) {
+    if (!isUnplaced(value)) {
+      return;
+    }
+    if (cast<RankedTensorType>(value.getType()).getRank() == 0) {
+      setLayout(value, scalar);
+      return;
+    }
+    unplaced.push_back(value);
+    classes.insert(value.getAsOpaquePointer());
+  };
   kernel.walk([&](Operation *op) {
-    for (Value result : op->getResults()) {
-      if (!isUnplaced(result)) {
-        continue;
-      }
-      if (cast<RankedTensorType>(result.getType()).getRank() == 0) {
-        setLayout(result, scalar);
-        continue;
-      }
-      unplaced.push_back(result);
-      classes.insert(result.getAsOpaquePointer());
+    llvm::for_each(op->getResults(), note);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      llvm::for_each(loop.getRegionIterArgs(), note);
     }
   });
   for (Value value : unplaced) {
@@ -337,19 +386,25 @@ LogicalResult tenon::assign::placeIslands(tile::KernelOp kernel) {
     void *leader = classes.getLeaderValue(value.getAsOpaquePointer());
     islands.try_emplace(leader, waves).first->second.add(value);
   }
-  // Wanted layouts are read from the types, so all islands choose before any
-  // type changes.
-  std::vector<Placement> placements;
-  for (auto &[leader, island] : islands) {
-    FailureOr<Placement> placement = island.choose();
-    if (failed(placement)) {
-      return failure();
+  // Wanted layouts are read from the types, so islands choose before any of
+  // their types changes: those of accumulators first, which decide what layouts
+  // their operands are wanted in.
+  for (bool accumulators : {true, false}) {
+    std::vector<Placement> placements;
+    for (auto &[leader, island] : islands) {
+      if (island.holdsAccumulators() != accumulators) {
+        continue;
+      }
+      FailureOr<Placement> placement = island.choose();
+      if (failed(placement)) {
+        return failure();
+      }
+      placements.push_back(std::move(*placement));
     }
-    placements.push_back(std::move(*placement));
-  }
-  for (const Placement &placement : placements) {
-    for (const auto &[value, layout] : placement) {
-      setLayout(value, layout);
+    for (const Placement &placement : placements) {
+      for (const auto &[value, layout] : placement) {
+        setLayout(value, layout);
+      }
     }
   }
   return insertConversions(kernel);

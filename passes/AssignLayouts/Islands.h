@@ -27,6 +27,8 @@ public:
 
   void add(mlir::Value value) { values.push_back(value); }
   llvm::ArrayRef<mlir::Value> getValues() const { return values; }
+  /// Whether a tile of the island is the result of a matrix product.
+  bool holdsAccumulators() const;
 
   /// The cheapest placement of all candidates. Emits an error and fails when
   /// there is none.
@@ -38,6 +40,9 @@ private:
   /// Layouts that placed neighbours impose: there is no other choice for a tile
   /// and those that an operation ties to it.
   std::vector<Seed> anchors() const;
+  /// Layouts of accumulators, when the island holds those of matrix products:
+  /// each way to share the result out among the waves.
+  std::vector<Seed> accumulators() const;
   /// Layouts that spread the island over all threads, with 1, 2, 4 or 8
   /// elements side by side in a lane.
   std::vector<Seed> spreads() const;

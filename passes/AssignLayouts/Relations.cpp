@@ -7,6 +7,7 @@
 #include "tenon/Layout/Scatter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -101,7 +102,60 @@ withRegisterDim(const layout::Layout &layout, unsigned dim, int64_t extent) {
   return std::move(*result);
 }
 
+Operation *assign::makerOf(Value value) {
+  if (Operation *op = value.getDefiningOp()) {
+    return op;
+  }
+  return value.getParentBlock()->getParentOp();
+}
+
+/// The four values that are one tile carried by \p loop: at its start, in its
+/// body, at the end of its body, after it.
+static std::array<Value, 4> carriedTile(scf::ForOp loop, unsigned index) {
+  return {loop.getInitArgs()[index], loop.getRegionIterArg(index),
+          loop.getBody()->getTerminator()->getOperand(index),
+          loop.getResult(index)};
+}
+
+FailureOr<layout::MfmaOperands>
+assign::operandLayouts(tile::MmaOp mma, const layout::Layout &accumulator) {
+  std::optional<ArrayRef<int64_t>> instruction = mma.getInstruction();
+  if (!instruction) {
+    mma.emitOpError("has no instruction: run tile-select-precision first");
+    return failure();
+  }
+  auto lhs = cast<RankedTensorType>(mma.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(mma.getRhs().getType());
+  auto lhsFormat = tile::mfmaFormat(lhs.getElementType());
+  auto rhsFormat = tile::mfmaFormat(rhs.getElementType());
+  if (!lhsFormat || !rhsFormat) {
+    mma.emitOpError("no MFMA multiplies ")
+        << lhs.getElementType() << " by " << rhs.getElementType();
+    return failure();
+  }
+  auto operands =
+      layout::mfmaOperands(accumulator, (*instruction)[0], (*instruction)[1],
+                           lhs.getDimSize(1), *lhsFormat, *rhsFormat);
+  if (!operands) {
+    mma.emitOpError(llvm::toString(operands.takeError()));
+    return failure();
+  }
+  return std::move(*operands);
+}
+
 std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
+  if (auto mma = dyn_cast<tile::MmaOp>(user)) {
+    tile::LayoutAttr layout = tile::getLayout(mma.getType());
+    if (!layout || value == mma.getAccumulator()) {
+      return std::nullopt;
+    }
+    FailureOr<layout::MfmaOperands> operands =
+        operandLayouts(mma, layout.getLayout());
+    if (failed(operands)) {
+      return std::nullopt;
+    }
+    return value == mma.getLhs() ? operands->lhs : operands->rhs;
+  }
   if (auto convert = dyn_cast<tile::ConvertLayoutOp>(user)) {
     tile::LayoutAttr layout = tile::getLayout(convert.getType());
     return layout ? std::optional(layout.getLayout()) : std::nullopt;
@@ -141,7 +195,27 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
       }
     }
   };
+  auto relateCarried = [&](scf::ForOp loop) {
+    for (unsigned index = 0; index < loop.getInitArgs().size(); ++index) {
+      auto carried = carriedTile(loop, index);
+      if (llvm::is_contained(carried, value)) {
+        for (Value other : carried) {
+          assignTile(other, layout);
+        }
+      }
+    }
+  };
   llvm::TypeSwitch<Operation *>(op)
+      .Case<scf::ForOp>(relateCarried)
+      .Case<scf::YieldOp>([&](auto yield) {
+        relateCarried(cast<scf::ForOp>(yield->getParentOp()));
+      })
+      .Case<tile::MmaOp>([&](auto mma) {
+        if (value == mma.getAccumulator() || value == mma.getResult()) {
+          assignTile(mma.getAccumulator(), layout);
+          assignTile(mma.getResult(), layout);
+        }
+      })
       .Case<tile::ExtractOp>([&](auto extract) {
         relateSlices(extract.getSource(), extract.getResult(),
                      extract.getDim());
@@ -188,6 +262,24 @@ bool assign::avoidsLds(const layout::Layout &from, const layout::Layout &to) {
 SmallVector<Value> assign::tiedTo(Value value) {
   SmallVector<Value> tied;
   auto visit = [&](Operation *op) {
+    if (isa<scf::YieldOp>(op)) {
+      op = op->getParentOp();
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (unsigned index = 0; index < loop.getInitArgs().size(); ++index) {
+        auto carried = carriedTile(loop, index);
+        if (llvm::is_contained(carried, value)) {
+          llvm::append_range(tied, carried);
+        }
+      }
+      return;
+    }
+    if (auto mma = dyn_cast<tile::MmaOp>(op)) {
+      if (value == mma.getAccumulator() || value == mma.getResult()) {
+        tied.append({mma.getAccumulator(), mma.getResult()});
+      }
+      return;
+    }
     if (!isElementwise(op) &&
         !isa<tile::ExtractOp, tile::StackOp, tile::ReduceOp, tile::DotOp,
              tile::BroadcastOp>(op)) {
@@ -196,13 +288,24 @@ SmallVector<Value> assign::tiedTo(Value value) {
     llvm::append_range(tied, op->getOperands());
     llvm::append_range(tied, op->getResults());
   };
-  if (Operation *op = value.getDefiningOp()) {
-    visit(op);
-  }
+  visit(makerOf(value));
   for (Operation *user : value.getUsers()) {
     visit(user);
   }
   return tied;
+}
+
+/// Makes \p operand of an operation take its tile in the layout \p wanted.
+static void convertOperand(OpOperand &operand, const layout::Layout &wanted) {
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  Operation *op = operand.getOwner();
+  auto layout = tile::LayoutAttr::get(op->getContext(), wanted);
+  if (tile::getLayout(type) == layout) {
+    return;
+  }
+  OpBuilder builder(op);
+  operand.set(tile::ConvertLayoutOp::create(
+      builder, op->getLoc(), tile::withLayout(type, layout), operand.get()));
 }
 
 LogicalResult assign::insertConversions(tile::KernelOp kernel) {
@@ -211,21 +314,23 @@ LogicalResult assign::insertConversions(tile::KernelOp kernel) {
   for (tile::BroadcastOp broadcast : broadcasts) {
     std::optional<layout::Layout> wanted =
         wantedBy(broadcast, broadcast.getSource());
-    auto source = cast<RankedTensorType>(broadcast.getSource().getType());
     if (!wanted) {
       return broadcast.emitOpError("the layout ")
              << tile::getLayout(broadcast.getType())
              << " does not separate the repeated dimensions";
     }
-    auto layout = tile::LayoutAttr::get(kernel.getContext(), *wanted);
-    if (tile::getLayout(source) == layout) {
-      continue;
+    convertOperand(broadcast.getSourceMutable(), *wanted);
+  }
+  SmallVector<tile::MmaOp> products;
+  kernel.walk([&](tile::MmaOp op) { products.push_back(op); });
+  for (tile::MmaOp mma : products) {
+    FailureOr<layout::MfmaOperands> operands =
+        operandLayouts(mma, tile::getLayout(mma.getType()).getLayout());
+    if (failed(operands)) {
+      return failure();
     }
-    OpBuilder builder(broadcast);
-    Value converted = tile::ConvertLayoutOp::create(
-        builder, broadcast.getLoc(), tile::withLayout(source, layout),
-        broadcast.getSource());
-    broadcast.getSourceMutable().assign(converted);
+    convertOperand(mma.getLhsMutable(), operands->lhs);
+    convertOperand(mma.getRhsMutable(), operands->rhs);
   }
   return success();
 }

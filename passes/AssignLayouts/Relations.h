@@ -6,6 +6,8 @@
 
 #include "dialects/Tile/Tile.h"
 
+#include "tenon/Layout/Mfma.h"
+
 namespace tenon::assign {
 
 /// An operation that works element by element on tiles of one layout.
@@ -31,6 +33,15 @@ std::optional<layout::Layout> wantedBy(mlir::Operation *user,
 /// registers, or by moves between lanes that undo a scatter.
 bool avoidsLds(const layout::Layout &from, const layout::Layout &to);
 
+/// The operation that makes \p value: for what a loop carries, the loop.
+mlir::Operation *makerOf(mlir::Value value);
+
+/// What the MFMA instruction of \p mma holds of each operand, when its
+/// accumulator is laid out as \p accumulator. Emits an error and fails when the
+/// instruction is not chosen yet or does not fit.
+mlir::FailureOr<layout::MfmaOperands>
+operandLayouts(tile::MmaOp mma, const layout::Layout &accumulator);
+
 /// The tiles to which an operation ties \p value.
 llvm::SmallVector<mlir::Value> tiedTo(mlir::Value value);
 
@@ -40,8 +51,8 @@ void relate(mlir::Operation *op, mlir::Value value,
             const layout::Layout &layout,
             llvm::function_ref<void(mlir::Value, layout::Layout)> assign);
 
-/// Inserts a conversion at every broadcast whose source is not in the layout
-/// that the result implies.
+/// Inserts a conversion at every broadcast whose source, and every matrix
+/// product whose operand, is not in the layout that the result implies.
 mlir::LogicalResult insertConversions(tile::KernelOp kernel);
 
 } // namespace tenon::assign

@@ -47,6 +47,31 @@ Parts Emitter::fromElements(ArrayRef<Value> elements) {
   return result;
 }
 
+Parts Emitter::repack(const Parts &source, unsigned width) {
+  if (source.width == width) {
+    return source;
+  }
+  Parts result;
+  result.width = width;
+  for (int64_t reg = 0; reg < source.registers(); reg += width) {
+    if (width < source.width && width > 1) {
+      SmallVector<int32_t> places(width);
+      std::iota(places.begin(), places.end(), reg % source.width);
+      Value whole = source.values[reg / source.width];
+      result.values.push_back(
+          LLVM::ShuffleVectorOp::create(b, loc, whole, whole, places));
+      continue;
+    }
+    result.values.push_back(toVector(source, reg, width));
+  }
+  return result;
+}
+
+Parts Emitter::pairs(Value tile) {
+  const Parts &kept = parts(tile);
+  return repack(kept, std::min(kept.width, 2u));
+}
+
 Parts Emitter::rename(const Parts &source, ArrayRef<int64_t> map) {
   Parts result;
   result.width = widthFor(map.size());
@@ -173,6 +198,11 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
   }
   Parts emitted;
   emitted.width = widthFor(layout->numRegisters());
+  SmallVector<Parts> sources;
+  for (Value operand : op->getOperands()) {
+    sources.push_back(isa<RankedTensorType>(operand.getType()) ? pairs(operand)
+                                                               : Parts());
+  }
   Type element = cast<RankedTensorType>(result.getType()).getElementType();
   Type type = emitted.width == 1
                   ? element
@@ -180,10 +210,9 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
   for (int64_t part = 0; part < layout->numRegisters() / emitted.width;
        ++part) {
     SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      operands.push_back(isa<RankedTensorType>(operand.getType())
-                             ? parts(operand).values[part]
-                             : scalars.lookup(operand));
+    for (auto [operand, source] : llvm::zip_equal(op->getOperands(), sources)) {
+      operands.push_back(source.values.empty() ? scalars.lookup(operand)
+                                               : source.values[part]);
     }
     if (isa<math::FmaOp>(op)) {
       emitted.values.push_back(
@@ -202,7 +231,7 @@ LogicalResult Emitter::emitBroadcast(tile::BroadcastOp op) {
   if (failed(layout)) {
     return failure();
   }
-  Parts emitted = rename(parts(op.getSource()),
+  Parts emitted = rename(pairs(op.getSource()),
                          layout->sliceRegisterMap(op.getRepeatedDims()));
   tiles[op.getResult()] = std::move(emitted);
   return success();
@@ -223,7 +252,7 @@ LogicalResult Emitter::emitExtract(tile::ExtractOp op) {
       map[slice] = reg;
     }
   }
-  Parts emitted = rename(parts(op.getSource()), map);
+  Parts emitted = rename(pairs(op.getSource()), map);
   tiles[op.getResult()] = std::move(emitted);
   return success();
 }
@@ -261,7 +290,7 @@ LogicalResult Emitter::emitConvert(tile::ConvertLayoutOp op) {
     return op.emitOpError("moves elements between threads: run "
                           "tile-assign-layouts first");
   }
-  Parts emitted = rename(parts(op.getSource()), conversion.registers);
+  Parts emitted = rename(pairs(op.getSource()), conversion.registers);
   tiles[op.getResult()] = std::move(emitted);
   return success();
 }

@@ -165,6 +165,10 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case<tile::LoadScalarOp>([&](auto load) { return emitLoadScalar(load); })
       .Case<tile::LoadOp>([&](auto load) { return emitLoad(load); })
       .Case<tile::StoreOp>([&](auto store) { return emitStore(store); })
+      .Case<tile::MmaOp>([&](auto mma) { return emitMma(mma); })
+      .Case<scf::ForOp>([&](auto loop) { return emitFor(loop); })
+      // A loop's end is written by emitFor.
+      .Case<scf::YieldOp>([](auto) { return success(); })
       .Case<tile::SplatOp>([&](auto splatOp) -> LogicalResult {
         auto layout = layoutOf(splatOp.getResult());
         if (failed(layout)) {
@@ -220,12 +224,16 @@ LogicalResult Emitter::emitOp(Operation *op) {
 }
 
 LogicalResult Emitter::emit() {
-  if (failed(kernel.requireStraightLine())) {
+  if (failed(kernel.requireStructured())) {
     return failure();
   }
   createFunction();
   planSinking();
-  for (Operation &op : kernel.getBody().front()) {
+  return emitBlock(kernel.getBody().front());
+}
+
+LogicalResult Emitter::emitBlock(Block &block) {
+  for (Operation &op : block) {
     auto sink = sunk.find(&op);
     if (sink != sunk.end()) {
       waiting.emplace_back(sink->second,
@@ -236,5 +244,83 @@ LogicalResult Emitter::emit() {
       return failure();
     }
   }
+  return success();
+}
+
+/// A loop is a block that tests, the body, and what follows. Carried tiles are
+/// block arguments, one per vector.
+LogicalResult Emitter::emitFor(scf::ForOp loop) {
+  flushGuarded();
+  SmallVector<Value> initial{scalars.lookup(loop.getLowerBound())};
+  SmallVector<unsigned> widths;
+  for (auto [init, arg] :
+       llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs())) {
+    if (!isa<RankedTensorType>(init.getType())) {
+      widths.push_back(0);
+      initial.push_back(scalars.lookup(init));
+      continue;
+    }
+    auto layout = layoutOf(init);
+    if (failed(layout)) {
+      return failure();
+    }
+    widths.push_back(keptWidth(arg, layout->numRegisters()));
+    llvm::append_range(initial, repack(parts(init), widths.back()).values);
+  }
+  Value end = scalars.lookup(loop.getUpperBound());
+  Value step = scalars.lookup(loop.getStep());
+
+  Block *before = b.getInsertionBlock();
+  Block *after = before->splitBlock(b.getInsertionPoint());
+  Block *test = b.createBlock(after);
+  Block *body = b.createBlock(after);
+  for (Value value : initial) {
+    test->addArgument(value.getType(), loc);
+  }
+  b.setInsertionPointToEnd(before);
+  LLVM::BrOp::create(b, loc, initial, test);
+  b.setInsertionPointToEnd(test);
+  Value counter = test->getArgument(0);
+  Value more =
+      LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, counter, end);
+  LLVM::CondBrOp::create(b, loc, more, body, after);
+
+  // Inside the loop and after it, carried values are the arguments.
+  scalars.map(loop.getInductionVar(), counter);
+  unsigned next = 1;
+  for (auto [arg, result, width] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getResults(), widths)) {
+    if (width == 0) {
+      scalars.map(arg, test->getArgument(next));
+      scalars.map(result, test->getArgument(next++));
+      continue;
+    }
+    Parts carried;
+    carried.width = width;
+    int64_t registers =
+        tile::getLayout(arg.getType()).getLayout().numRegisters();
+    for (int64_t part = 0; part < registers / width; ++part) {
+      carried.values.push_back(test->getArgument(next++));
+    }
+    tiles[arg] = carried;
+    tiles[result] = std::move(carried);
+  }
+  b.setInsertionPointToEnd(body);
+  if (failed(emitBlock(*loop.getBody()))) {
+    return failure();
+  }
+  loc = loop.getLoc();
+  flushGuarded();
+  SmallVector<Value> again{LLVM::AddOp::create(b, loc, counter, step)};
+  for (auto [value, width] : llvm::zip_equal(
+           loop.getBody()->getTerminator()->getOperands(), widths)) {
+    if (width == 0) {
+      again.push_back(scalars.lookup(value));
+    } else {
+      llvm::append_range(again, repack(parts(value), width).values);
+    }
+  }
+  LLVM::BrOp::create(b, loc, again, test);
+  b.setInsertionPointToStart(after);
   return success();
 }

@@ -35,6 +35,8 @@ struct Parts {
 struct BufferView {
   mlir::Value resource;
   llvm::SmallVector<mlir::OpFoldResult> strideBytes;
+  /// Powers of two that divide the strides, in elements.
+  llvm::SmallVector<int64_t> strideDivisors;
   unsigned elementBytes = 1;
   /// Whether the bound is a run-time value, so that it may be 0.
   bool maybeEmpty = false;
@@ -76,6 +78,8 @@ public:
 private:
   // Emitter.cpp
   void createFunction();
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  mlir::LogicalResult emitFor(mlir::scf::ForOp loop);
   mlir::LogicalResult emitOp(mlir::Operation *op);
   mlir::LogicalResult emitScalar(mlir::Operation *op);
   mlir::Value i32(int64_t value);
@@ -102,6 +106,11 @@ private:
   /// Registers `map[0], map[1], ...` of `source`.
   Parts rename(const Parts &source, llvm::ArrayRef<int64_t> map);
   Parts fromElements(llvm::ArrayRef<mlir::Value> elements);
+  /// \p source in vectors of \p width, a power of two that divides its
+  /// registers.
+  Parts repack(const Parts &source, unsigned width);
+  /// \p tile as others than matrix products take it: pairs where possible.
+  Parts pairs(mlir::Value tile);
   Parts splat(mlir::Value scalar, int64_t registers);
   mlir::LogicalResult emitElementwise(mlir::Operation *op);
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
@@ -110,6 +119,11 @@ private:
   mlir::LogicalResult emitStack(tile::StackOp op);
   mlir::LogicalResult emitConvert(tile::ConvertLayoutOp op);
   mlir::Value transcendental(mlir::Operation *op, mlir::Value x);
+
+  // Mma.cpp
+  mlir::LogicalResult emitMma(tile::MmaOp op);
+  /// The vector width in which \p tile is kept between operations.
+  unsigned keptWidth(mlir::Value tile, int64_t registers);
 
   // Memory.cpp
   mlir::LogicalResult emitView(tile::ViewOp op);
@@ -123,7 +137,9 @@ private:
   mlir::Value localise(mlir::Value offset);
   mlir::FailureOr<llvm::SmallVector<BufferAccess>>
   planAccess(mlir::Operation *op, const BufferView &view,
-             const layout::Layout &layout, mlir::OperandRange offsets);
+             const layout::Layout &layout, mlir::OperandRange offsets,
+             mlir::OperandRange limits,
+             std::optional<llvm::ArrayRef<int64_t>> limitDivisors);
   mlir::FailureOr<ReplicaMask> replicas(const layout::Layout &layout);
   /// Runs `write` on the threads that own an element: at once when all do, else
   /// in a block of its own that flushGuarded writes.

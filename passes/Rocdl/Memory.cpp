@@ -15,6 +15,41 @@ static constexpr int32_t rawBufferFlags = 7 << 12 | 4 << 15;
 // Bit `nt` of the cache policy of a buffer access.
 static constexpr int32_t nontemporalPolicy = 2;
 
+/// The largest power of two that a uniform index is known to be a multiple of;
+/// 2^30 for 0.
+static int64_t knownDivisor(OpFoldResult value) {
+  static constexpr int64_t any = int64_t(1) << 30;
+  auto powerOf = [](int64_t value) {
+    return value == 0 ? any : std::min(any, value & -value);
+  };
+  if (auto constant = getConstantIntValue(value)) {
+    return powerOf(*constant);
+  }
+  auto index = cast<Value>(value);
+  if (auto arg = dyn_cast<BlockArgument>(index)) {
+    auto loop = dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp());
+    if (loop && arg == loop.getInductionVar()) {
+      return std::min(knownDivisor(OpFoldResult(loop.getLowerBound())),
+                      knownDivisor(OpFoldResult(loop.getStep())));
+    }
+    return 1;
+  }
+  Operation *op = index.getDefiningOp();
+  if (isa<arith::MulIOp>(op)) {
+    return std::min(any, knownDivisor(OpFoldResult(op->getOperand(0))) *
+                             knownDivisor(OpFoldResult(op->getOperand(1))));
+  }
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op)) {
+    return std::min(knownDivisor(OpFoldResult(op->getOperand(0))),
+                    knownDivisor(OpFoldResult(op->getOperand(1))));
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    return std::min(knownDivisor(OpFoldResult(select.getTrueValue())),
+                    knownDivisor(OpFoldResult(select.getFalseValue())));
+  }
+  return 1;
+}
+
 LogicalResult Emitter::emitView(tile::ViewOp op) {
   BufferView view;
   Type element = op.getResult().getType().getElementType();
@@ -25,6 +60,7 @@ LogicalResult Emitter::emitView(tile::ViewOp op) {
   }
   view.elementBytes = bits / 8;
   for (OpFoldResult stride : op.getMixedStrides()) {
+    view.strideDivisors.push_back(knownDivisor(stride));
     if (auto attr = dyn_cast<Attribute>(stride)) {
       view.strideBytes.push_back(b.getI64IntegerAttr(
           cast<IntegerAttr>(attr).getInt() * view.elementBytes));
@@ -65,18 +101,11 @@ LogicalResult Emitter::emitLoadScalar(tile::LoadScalarOp op) {
   return success();
 }
 
-/// The largest power of two that a uniform index is known to be a multiple of.
-static int64_t knownDivisor(Value index) {
-  auto product = index.getDefiningOp<arith::MulIOp>();
-  std::optional<int64_t> factor =
-      product ? getConstantIntValue(OpFoldResult(product.getRhs()))
-              : std::nullopt;
-  return factor && *factor != 0 ? *factor & -*factor : 1;
-}
-
 FailureOr<SmallVector<BufferAccess>>
 Emitter::planAccess(Operation *op, const BufferView &view,
-                    const layout::Layout &layout, OperandRange offsets) {
+                    const layout::Layout &layout, OperandRange offsets,
+                    OperandRange limits,
+                    std::optional<ArrayRef<int64_t>> limitDivisors) {
   // What is known of the strides and offsets, in elements.
   SmallVector<int64_t> strides;
   SmallVector<int64_t> divisors;
@@ -106,7 +135,8 @@ Emitter::planAccess(Operation *op, const BufferView &view,
   for (unsigned dim = 0; dim < layout.rank(); ++dim) {
     std::optional<int64_t> bytes = getConstantIntValue(view.strideBytes[dim]);
     strides.push_back(bytes ? *bytes / view.elementBytes : -1);
-    divisors.push_back(bytes ? *bytes / view.elementBytes : 1);
+    divisors.push_back(bytes ? *bytes / view.elementBytes
+                             : view.strideDivisors[dim]);
     staticReach += bytes ? (layout.shape()[dim] - 1) * *bytes : 0;
     std::optional<int64_t> offset =
         getConstantIntValue(OpFoldResult(offsets[dim]));
@@ -124,8 +154,8 @@ Emitter::planAccess(Operation *op, const BufferView &view,
       constantBytes += constant * *bytes;
     }
     // A dynamic offset that is a multiple of something keeps wide accesses.
-    offsetDivisor =
-        std::min(offsetDivisor, divisors.back() * knownDivisor(dynamic));
+    offsetDivisor = std::min(
+        offsetDivisor, divisors.back() * knownDivisor(OpFoldResult(dynamic)));
     uniformBytes = addI32(
         uniformBytes, scaled(scalars.lookup(dynamic), view.strideBytes[dim]));
   }
@@ -146,6 +176,34 @@ Emitter::planAccess(Operation *op, const BufferView &view,
     if (alignment % std::min<int64_t>(4, count * view.elementBytes) == 0) {
       break;
     }
+  }
+  // Dims that are limited: the coordinate of the thread, and what the limit
+  // leaves after the offset. An access lies within or beyond as a whole.
+  struct Limit {
+    unsigned dim;
+    Value coordinate; ///< of the thread, or null for 0
+    Value rest;
+  };
+  SmallVector<Limit> limited;
+  for (auto [dim, limit] : llvm::enumerate(limits)) {
+    if (getConstantIntValue(OpFoldResult(limit)) ==
+        std::numeric_limits<int32_t>::max()) {
+      continue;
+    }
+    int64_t divisor =
+        std::min<int64_t>(limitDivisors ? (*limitDivisors)[dim] : 1,
+                          knownDivisor(OpFoldResult(offsets[dim])));
+    while (count > 1 && layout.coordinates(count - 1, 0, 0)[dim] != 0 &&
+           divisor % count != 0) {
+      count /= 2;
+    }
+    FailureOr<Value> coordinate = threadCoordinate(layout, dim);
+    if (failed(coordinate)) {
+      return failure();
+    }
+    Value rest = LLVM::SubOp::create(b, loc, scalars.lookup(limit),
+                                     scalars.lookup(offsets[dim]));
+    limited.push_back({static_cast<unsigned>(dim), *coordinate, rest});
   }
   FailureOr<Value> thread = threadOffset(layout, view.strideBytes);
   if (failed(thread)) {
@@ -184,6 +242,16 @@ Emitter::planAccess(Operation *op, const BufferView &view,
     Value offset = addI32(base, dynamic);
     if (constant != 0 || !offset) {
       offset = addI32(offset, i32(constant));
+    }
+    for (const Limit &limit : limited) {
+      Value first = coordinates[limit.dim] == 0 && limit.coordinate
+                        ? limit.coordinate
+                        : addI32(limit.coordinate, i32(coordinates[limit.dim]));
+      Value within = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt,
+                                          first, limit.rest);
+      // Beyond every bound, which is below 2^31.
+      Value outside = i32(std::numeric_limits<int32_t>::min());
+      offset = LLVM::SelectOp::create(b, loc, within, offset, outside);
     }
     accesses.push_back({reg, count, offset, soffset ? soffset : i32(0)});
   }
@@ -246,13 +314,16 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   }
   const BufferView &view = viewOf(op.getView());
   flushGuarded();
-  auto accesses = planAccess(op, view, *layout, op.getOffsets());
+  auto accesses = planAccess(op, view, *layout, op.getOffsets(), op.getLimits(),
+                             op.getLimitDivisors());
   if (failed(accesses)) {
     return failure();
   }
   Type elementType =
       cast<RankedTensorType>(op.getResult().getType()).getElementType();
   SmallVector<Value> elements;
+  Parts whole;
+  whole.width = keptWidth(op.getResult(), layout->numRegisters());
   Value policy = i32(op.getNontemporal() ? nontemporalPolicy : 0);
   for (const BufferAccess &access : *accesses) {
     Value raw = ROCDL::RawPtrBufferLoadOp::create(
@@ -265,9 +336,13 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
     Value typed = raw.getType() == type
                       ? raw
                       : LLVM::BitcastOp::create(b, loc, type, raw).getResult();
-    appendVector(elements, typed, access.count);
+    if (access.count == whole.width) {
+      whole.values.push_back(typed);
+    } else {
+      appendVector(elements, typed, access.count);
+    }
   }
-  Parts emitted = fromElements(elements);
+  Parts emitted = elements.empty() ? std::move(whole) : fromElements(elements);
   tiles[op.getResult()] = std::move(emitted);
   return success();
 }
@@ -282,7 +357,8 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
     return failure();
   }
   const BufferView &view = viewOf(op.getView());
-  auto accesses = planAccess(op, view, *layout, op.getOffsets());
+  auto accesses = planAccess(op, view, *layout, op.getOffsets(), op.getLimits(),
+                             op.getLimitDivisors());
   if (failed(accesses)) {
     return failure();
   }

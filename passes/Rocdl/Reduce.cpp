@@ -70,8 +70,11 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
   // Registers, in ascending order per result register.
   SmallVector<int64_t> map = layout->sliceRegisterMap(dims);
   int64_t results = *llvm::max_element(map) + 1;
-  const Parts &a = parts(lhs);
-  const Parts *c = rhs ? &parts(rhs) : nullptr;
+  Parts a = pairs(lhs);
+  std::optional<Parts> c;
+  if (rhs) {
+    c = pairs(rhs);
+  }
   bool pairsAlong = a.width == 2;
   bool pairsAcross = a.width == 2;
   for (size_t reg = 0; a.width == 2 && reg < map.size(); reg += 2) {

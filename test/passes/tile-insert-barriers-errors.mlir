@@ -33,7 +33,7 @@ tile.kernel @k() attributes {waves = 4 : i32} {
 // -----
 
 tile.kernel @k() attributes {waves = 4 : i32} {
-  // expected-error @+1 {{control flow in a kernel is not handled yet}}
+  // expected-error @+1 {{control flow in a kernel is scf.for alone}}
   builtin.module {
   }
   tile.return

@@ -11,6 +11,7 @@
 #include "passes/Pipelines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -18,8 +19,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<tenon::spec::TenonDialect, tenon::tile::TileDialect,
                   mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                  mlir::math::MathDialect, mlir::LLVM::LLVMDialect,
-                  mlir::ROCDL::ROCDLDialect>();
+                  mlir::math::MathDialect, mlir::scf::SCFDialect,
+                  mlir::LLVM::LLVMDialect, mlir::ROCDL::ROCDLDialect>();
   tenon::registerTenonPasses();
   tenon::registerPipelines();
   mlir::registerTransformsPasses();

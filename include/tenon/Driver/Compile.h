@@ -80,7 +80,8 @@ mlir::FailureOr<std::string> compileToIsa(mlir::ModuleOp module,
 
 /// Compiles \p module with each schedule of the ranked list until the machine
 /// code of one is acceptable: no scratch, no spills, within the registers and
-/// the LDS of the chip. Fails after a diagnostic.
+/// the LDS of the chip. A module of `tile.kernel`s without a tenon op is
+/// compiled as it is; its plan is empty. Fails after a diagnostic.
 mlir::FailureOr<Compiled> compile(mlir::ModuleOp module,
                                   const CompileOptions &options);
 

@@ -52,6 +52,45 @@ llvm::Expected<Layout> mfmaScaleA(int64_t mn, int64_t k);
 /// The scales of operand B, over [k/32, mn].
 llvm::Expected<Layout> mfmaScaleB(int64_t mn, int64_t k);
 
+//===----------------------------------------------------------------------===//
+// Whole tiles
+//===----------------------------------------------------------------------===//
+
+/// How a product of tiles is shared out, see mfmaTile.
+struct MfmaTiling {
+  int64_t mn;          ///< rows and columns of the instruction
+  int64_t wavesM;      ///< waves along the rows of the tile
+  int64_t wavesN;      ///< waves along its columns
+  unsigned rowDim = 1; ///< dim of the tile along which instruction rows lie
+};
+
+/// A layout of the accumulators of an [m, n] tile for mn x mn instructions.
+/// Each wave owns one block of the tile. The rows of the instruction lie along
+/// `rowDim`, permuted so that a lane holds as many consecutive elements along
+/// it as it can: 8 of a 16x16 accumulator (of two instructions; 4 when a wave
+/// has only 16 of them), 16 of a 32x32 one.
+llvm::Expected<Layout> mfmaTile(int64_t m, int64_t n, const MfmaTiling &tiling);
+
+/// The layouts of operands [m, k] and [k, n] that go with an accumulator.
+struct MfmaOperands {
+  Layout lhs;
+  Layout rhs;
+  /// Dim of the accumulator along which instruction rows lie: operand A of the
+  /// instruction is `lhs` for 0 and `rhs` for 1.
+  unsigned rowDim;
+};
+
+/// The operand layouts of products of mn x mn x k instructions, over `extentK`
+/// values of the contraction index, that add to a tile laid out as
+/// `accumulator`. Its low register bits and its lane bits must be those of the
+/// instruction, up to a relabelling of rows and of columns; what lies above are
+/// repeats of the instruction. Registers of an operand: the elements of one
+/// instruction, then the steps along k, then rows (columns).
+llvm::Expected<MfmaOperands> mfmaOperands(const Layout &accumulator, int64_t mn,
+                                          int64_t k, int64_t extentK,
+                                          MfmaFormat lhsFormat,
+                                          MfmaFormat rhsFormat);
+
 } // namespace tenon::layout
 
 #endif // TENON_LAYOUT_MFMA_H

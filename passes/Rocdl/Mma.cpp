@@ -1,0 +1,114 @@
+//===- Mma.cpp - matrix products --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/AssignLayouts/Relations.h"
+#include "passes/Rocdl/Emitter.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::rocdl;
+
+/// Elements of an operand that a lane holds of one instruction [mn, k].
+static unsigned operandElements(ArrayRef<int64_t> instruction) {
+  return instruction[0] * instruction[1] / 64;
+}
+
+unsigned Emitter::keptWidth(Value tile, int64_t registers) {
+  auto widthIn = [&](tile::MmaOp mma) -> unsigned {
+    std::optional<ArrayRef<int64_t>> instruction = mma.getInstruction();
+    if (!instruction) {
+      return 0;
+    }
+    return tile == mma.getLhs() || tile == mma.getRhs()
+               ? operandElements(*instruction)
+               : (*instruction)[0] * (*instruction)[0] / 64;
+  };
+  unsigned width = 0;
+  if (auto mma = dyn_cast_or_null<tile::MmaOp>(tile.getDefiningOp())) {
+    width = widthIn(mma);
+  }
+  for (Operation *user : tile.getUsers()) {
+    if (auto mma = dyn_cast<tile::MmaOp>(user)) {
+      width = std::max(width, widthIn(mma));
+    }
+  }
+  if (width == 0 || registers % width != 0) {
+    width = registers % 2 == 0 ? 2 : 1;
+  }
+  return width;
+}
+
+/// The name of the instruction [mn, k] on elements of \p type, empty when there
+/// is none.
+static std::string mfmaName(ArrayRef<int64_t> instruction, Type type) {
+  std::string shape = llvm::formatv("llvm.amdgcn.mfma.f32.{0}x{0}x{1}",
+                                    instruction[0], instruction[1]);
+  bool wide = (instruction[0] == 16 && instruction[1] == 32) ||
+              (instruction[0] == 32 && instruction[1] == 16);
+  bool fp32 = (instruction[0] == 16 && instruction[1] == 4) ||
+              (instruction[0] == 32 && instruction[1] == 2);
+  if (type.isBF16() && wide) {
+    return shape + ".bf16";
+  }
+  if (type.isF16() && wide) {
+    return shape + ".f16";
+  }
+  if (type.isF32() && fp32) {
+    return shape + "f32";
+  }
+  return "";
+}
+
+LogicalResult Emitter::emitMma(tile::MmaOp op) {
+  auto accumulator = layoutOf(op.getResult());
+  auto lhs = layoutOf(op.getLhs());
+  auto rhs = layoutOf(op.getRhs());
+  if (failed(accumulator) || failed(lhs) || failed(rhs)) {
+    return failure();
+  }
+  auto wanted = assign::operandLayouts(op, *accumulator);
+  if (failed(wanted)) {
+    return failure();
+  }
+  if (!(wanted->lhs == *lhs) || !(wanted->rhs == *rhs)) {
+    return op.emitOpError("has operands that are not in the layout of the "
+                          "instruction: run tile-assign-layouts first");
+  }
+  ArrayRef<int64_t> instruction = *op.getInstruction();
+  Type type = cast<RankedTensorType>(op.getLhs().getType()).getElementType();
+  Type other = cast<RankedTensorType>(op.getRhs().getType()).getElementType();
+  std::string name = type == other ? mfmaName(instruction, type) : "";
+  if (name.empty()) {
+    return op.emitOpError("no lowering for the product of ")
+           << type << " and " << other << " by " << instruction[0] << "x"
+           << instruction[0] << "x" << instruction[1] << " instructions";
+  }
+  unsigned elements = operandElements(instruction);
+  unsigned held = instruction[0] * instruction[0] / 64;
+  Parts a = repack(parts(op.getLhs()), elements);
+  Parts c = repack(parts(op.getRhs()), elements);
+  Parts sums = repack(parts(op.getAccumulator()), held);
+  int64_t extentK = lhs->shape()[1];
+  Value zero = i32(0);
+  // All instructions of one step along k before the next, so that those that
+  // follow each other do not depend on each other.
+  for (int64_t k = 0; k < extentK; k += instruction[1]) {
+    for (size_t part = 0; part < sums.values.size(); ++part) {
+      SmallVector<int64_t> place = accumulator->coordinates(part * held, 0, 0);
+      int64_t left = *lhs->registerOf({place[0], k}, 0, 0);
+      int64_t right = *rhs->registerOf({k, place[1]}, 0, 0);
+      Value rows = a.values[left / elements];
+      Value columns = c.values[right / elements];
+      if (wanted->rowDim == 1) {
+        std::swap(rows, columns);
+      }
+      sums.values[part] =
+          intrinsic(name, sums.values[part].getType(),
+                    {rows, columns, sums.values[part], zero, zero, zero});
+    }
+  }
+  tiles[op.getResult()] = std::move(sums);
+  return success();
+}

@@ -1,0 +1,46 @@
+// RUN: tenon-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-select-precision))' | FileCheck %s
+
+// The larger instruction reads each operand less often: it comes first when it divides
+// the tile among the waves.
+// CHECK-LABEL: @large
+// CHECK: tile.mma {{.*}} {instruction = array<i64: 32, 16>}
+tile.kernel @large(%p: !tile.ptr<f32>) attributes {waves = 4 : i32} {
+  %a = arith.constant dense<1.0> : tensor<64x32xbf16>
+  %b = arith.constant dense<1.0> : tensor<32x64xbf16>
+  %c = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = tile.mma %a, %b, %c : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// Sixteen rows leave only the small one.
+// CHECK-LABEL: @rows16
+// CHECK: tile.mma {{.*}} {instruction = array<i64: 16, 32>}
+tile.kernel @rows16(%p: !tile.ptr<f32>) attributes {waves = 4 : i32} {
+  %a = arith.constant dense<1.0> : tensor<16x32xf16>
+  %b = arith.constant dense<1.0> : tensor<32x64xf16>
+  %c = arith.constant dense<0.0> : tensor<16x64xf32>
+  %r = tile.mma %a, %b, %c : tensor<16x32xf16>, tensor<32x64xf16>, tensor<16x64xf32>
+  tile.return
+}
+
+// A given split of the waves counts: 32 columns per wave here, 16 rows.
+// CHECK-LABEL: @given_waves
+// CHECK: tile.mma {{.*}} {instruction = array<i64: 16, 4>, waves = array<i64: 4, 1>}
+tile.kernel @given_waves(%p: !tile.ptr<f32>) attributes {waves = 4 : i32} {
+  %a = arith.constant dense<1.0> : tensor<64x8xf32>
+  %b = arith.constant dense<1.0> : tensor<8x32xf32>
+  %c = arith.constant dense<0.0> : tensor<64x32xf32>
+  %r = tile.mma %a, %b, %c {waves = array<i64: 4, 1>} : tensor<64x8xf32>, tensor<8x32xf32>, tensor<64x32xf32>
+  tile.return
+}
+
+// An instruction that is there is kept.
+// CHECK-LABEL: @kept
+// CHECK: tile.mma {{.*}} {instruction = array<i64: 16, 32>}
+tile.kernel @kept(%p: !tile.ptr<f32>) attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<32x32xbf16>
+  %b = arith.constant dense<1.0> : tensor<32x32xbf16>
+  %c = arith.constant dense<0.0> : tensor<32x32xf32>
+  %r = tile.mma %a, %b, %c {instruction = array<i64: 16, 32>} : tensor<32x32xbf16>, tensor<32x32xbf16>, tensor<32x32xf32>
+  tile.return
+}
