@@ -93,6 +93,11 @@ static double normalDeviate(double unit) {
 
 double Distribution::sample(uint64_t key, uint64_t index) const {
   uint64_t bits = randomBits(key, index);
+  if (kind == Kind::PowersOfTwo) {
+    // Neighbours have other remainders; a random bit keeps rows of 3 i elements
+    // from being alike.
+    return std::ldexp(1.0, int(a) + 2 * int(index % 3) + int(bits >> 63));
+  }
   double unit = unitInterval(bits);
   if (tailProbability > 0 &&
       unitInterval(randomBits(~key, index)) < tailProbability) {

@@ -3,6 +3,9 @@
 
 #include "tenon/Reference/KdaDecode.h"
 
+#include "Activation.h"
+#include "TakeOperand.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -12,17 +15,6 @@ namespace tenon::reference {
 
 /// Inputs of the convolution that the state holds: its width less one.
 static constexpr int64_t windowColumns = 3;
-
-static double sigmoid(double x) {
-  // Either form alone overflows on one side.
-  if (x >= 0) {
-    return 1 / (1 + std::exp(-x));
-  }
-  double e = std::exp(x);
-  return e / (1 + e);
-}
-
-static double silu(double x) { return x * sigmoid(x); }
 
 /// log(1 + e^x)
 static double softplus(double x) {
@@ -42,41 +34,6 @@ static double dot(const std::vector<double> &left,
 // Preconditions
 //===----------------------------------------------------------------------===//
 
-/// A dimension of any size, in an expected shape.
-static constexpr int64_t anySize = -1;
-
-/// Takes the operand \p name out of \p operands into \p view, if its type is
-/// among \p types and its shape is \p shape.
-static llvm::Error take(const KdaDecode::Operands &operands,
-                        llvm::StringRef name, llvm::ArrayRef<ElementType> types,
-                        llvm::ArrayRef<int64_t> shape, TensorView &view) {
-  auto found = operands.find(name);
-  if (found == operands.end()) {
-    return llvm::createStringError("operand '" + name + "' is missing");
-  }
-  view = found->second;
-  if (!llvm::is_contained(types, view.type)) {
-    return llvm::createStringError(
-        "operand '" + name + "': type " + reference::name(types.front()) +
-        " expected, " + reference::name(view.type) + " found");
-  }
-  bool matches = view.shape.size() == shape.size();
-  for (size_t d = 0; matches && d < shape.size(); ++d) {
-    matches = shape[d] == anySize || shape[d] == view.shape[d];
-  }
-  if (!matches) {
-    std::string expected = shapeText(shape);
-    // shapeText prints the free dimensions as -1.
-    for (size_t at; (at = expected.find("-1")) != std::string::npos;) {
-      expected.replace(at, 2, "?");
-    }
-    return llvm::createStringError("operand '" + name + "': shape " + expected +
-                                   " expected, " + shapeText(view.shape) +
-                                   " found");
-  }
-  return llvm::Error::success();
-}
-
 llvm::Expected<KdaDecode> KdaDecode::create(const KdaDecodeParams &params,
                                             const Operands &operands) {
   KdaDecode op;
@@ -91,7 +48,8 @@ llvm::Expected<KdaDecode> KdaDecode::create(const KdaDecodeParams &params,
     llvm::SmallVector<int64_t, 4> shape;
     TensorView *view;
   };
-  llvm::Error error = take(operands, "qkv", bf16, {anySize, 3 * h * d}, op.qkv);
+  llvm::Error error =
+      takeOperand(operands, "qkv", bf16, {anySize, 3 * h * d}, op.qkv);
   if (error) {
     return std::move(error);
   }
@@ -117,8 +75,8 @@ llvm::Expected<KdaDecode> KdaDecode::create(const KdaDecodeParams &params,
     requirements.push_back({"conv_start", {i32}, {n}, &op.convStarts});
   }
   for (const Requirement &needed : requirements) {
-    if (llvm::Error error = take(operands, needed.name, needed.types,
-                                 needed.shape, *needed.view)) {
+    if (llvm::Error error = takeOperand(operands, needed.name, needed.types,
+                                        needed.shape, *needed.view)) {
       return std::move(error);
     }
   }

@@ -32,6 +32,8 @@ struct Distribution {
   enum class Kind {
     Normal,  ///< mean a, standard deviation b
     Uniform, ///< from a to b
+    /// 2^(a + i) with i from 0 to 5; consecutive elements differ.
+    PowersOfTwo,
   };
   Kind kind = Kind::Normal;
   double a = 0, b = 1;
@@ -45,6 +47,9 @@ struct Distribution {
   }
   static Distribution uniform(double low, double high) {
     return {Kind::Uniform, low, high};
+  }
+  static Distribution powersOfTwo(int lowest) {
+    return {Kind::PowersOfTwo, double(lowest)};
   }
 
   /// The value that belongs to the element \p index of the sequence \p key.

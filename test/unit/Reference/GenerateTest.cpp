@@ -142,6 +142,22 @@ TEST(GenerateTest, Distributions) {
   EXPECT_NEAR(fractionBelow(tailed, 50), 0.75, 0.01);
 }
 
+// Scales of blocks: a kernel that takes its neighbour's shows it.
+TEST(GenerateTest, PowersOfTwoDifferFromTheirNeighbours) {
+  Distribution distribution = Distribution::powersOfTwo(-4);
+  std::set<double> values;
+  uint64_t alike = 0;
+  for (uint64_t i = 0; i < 600; ++i) {
+    double value = distribution.sample(7, i);
+    values.insert(value);
+    EXPECT_NE(value, distribution.sample(7, i + 1));
+    alike += value == distribution.sample(7, i + 12);
+  }
+  EXPECT_EQ(values, (std::set<double>{0x1p-4, 0x1p-3, 0x1p-2, 0x1p-1, 1, 2}));
+  // Rows whose sizes share a factor with the pattern are not alike either.
+  EXPECT_LT(alike, 400u);
+}
+
 TEST(GenerateTest, NormalReachesItsTails) {
   double largest = 0, sum = 0, squares = 0;
   const int count = 1000000;
