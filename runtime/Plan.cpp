@@ -20,6 +20,8 @@ std::string_view name(ExprKind kind) {
     return "size";
   case ExprKind::Stride:
     return "stride";
+  case ExprKind::Scalar:
+    return "scalar";
   case ExprKind::Add:
     return "add";
   case ExprKind::Sub:
@@ -91,6 +93,10 @@ ExprId Plan::stride(uint32_t operand, uint32_t dim) {
                 {.kind = ExprKind::Stride, .operand = operand, .dim = dim});
 }
 
+ExprId Plan::scalar(uint32_t index) {
+  return intern(exprs, {.kind = ExprKind::Scalar, .scalar = index});
+}
+
 ExprId Plan::binary(ExprKind kind, ExprId lhs, ExprId rhs) {
   return intern(exprs, {.kind = kind, .lhs = lhs, .rhs = rhs});
 }
@@ -156,6 +162,14 @@ private:
         }
       }
     }
+    std::set<std::string_view> scalarNames;
+    for (const std::string &scalar : plan.scalars) {
+      if (scalar.empty()) {
+        complain("a scalar has no name");
+      } else if (!scalarNames.insert(scalar).second) {
+        complain(fmt::format("two scalars are named '{}'", scalar));
+      }
+    }
   }
 
   void checkOperandDim(uint32_t operand, uint32_t dim,
@@ -188,6 +202,12 @@ private:
     case ExprKind::Size:
     case ExprKind::Stride:
       return checkOperandDim(expr.operand, expr.dim, where);
+    case ExprKind::Scalar:
+      if (expr.scalar >= plan.scalars.size()) {
+        complain(fmt::format("{} names scalar {} of {}", where, expr.scalar,
+                             plan.scalars.size()));
+      }
+      return;
     case ExprKind::Select:
       checkEarlier(expr.ifTrue, id, where);
       checkEarlier(expr.ifFalse, id, where);

@@ -79,8 +79,9 @@ bool compute(ExprKind kind, int64_t lhs, int64_t rhs, int64_t &result) {
 
 class Evaluator {
 public:
-  Evaluator(const Plan &plan, std::span<const OperandArgument> operands)
-      : plan(plan), operands(operands) {}
+  Evaluator(const Plan &plan, std::span<const OperandArgument> operands,
+            std::span<const int64_t> scalars)
+      : plan(plan), operands(operands), scalars(scalars) {}
 
   Result<ConcretePlan> run() {
     if (Status status = checkOperands(); !status) {
@@ -125,6 +126,10 @@ private:
     if (operands.size() != plan.operands.size()) {
       return error(fmt::format("{} operands expected, {} found",
                                plan.operands.size(), operands.size()));
+    }
+    if (scalars.size() != plan.scalars.size()) {
+      return error(fmt::format("{} scalars expected, {} found",
+                               plan.scalars.size(), scalars.size()));
     }
     // Sizes of the named dimensions, with the operand that gave each. There are
     // few names, so a list is faster than a map.
@@ -190,6 +195,8 @@ private:
       return {.value = operands[expr.operand].sizes[expr.dim]};
     case ExprKind::Stride:
       return {.value = operands[expr.operand].strides[expr.dim]};
+    case ExprKind::Scalar:
+      return {.value = scalars[expr.scalar]};
     default:
       break;
     }
@@ -352,6 +359,7 @@ private:
 
   const Plan &plan;
   std::span<const OperandArgument> operands;
+  std::span<const int64_t> scalars;
   std::vector<Value> values;
 };
 
@@ -364,8 +372,9 @@ void ConcreteLaunch::bindWorkspaces(std::span<const uint64_t> addresses) {
 }
 
 Result<ConcretePlan> evaluate(const Plan &plan,
-                              std::span<const OperandArgument> operands) {
-  return Evaluator(plan, operands).run();
+                              std::span<const OperandArgument> operands,
+                              std::span<const int64_t> scalars) {
+  return Evaluator(plan, operands, scalars).run();
 }
 
 } // namespace tenon::runtime

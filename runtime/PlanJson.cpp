@@ -5,8 +5,10 @@
 //   {"version": 1, "name": "kda_decode",
 //    "operands": [{"name": "qkv", "type": "bf16", "access": "read",
 //                  "dims": ["N", 4608]}],
+//    "scalars": ["row_begin"],
 //    "exprs": [{"const": 4}, {"size": [0, 0]}, {"stride": [0, 0]},
-//              {"ceildiv": [1, 0]}, {"select": ["gt", 1, 0, 3, 0]}],
+//              {"ceildiv": [1, 0]}, {"select": ["gt", 1, 0, 3, 0]},
+//              {"scalar": 0}],
 //    "workspaces": [{"name": "partial", "bytes": 3, "align": 256,
 //                    "zero": false}],
 //    "launches": [{"kernel": "k", "grid": [1, 0, 0], "workgroup": [256, 1, 1],
@@ -21,8 +23,8 @@
 //       8}},
 //       {"message": "...", "stride_equals": {"operand": 0, "dim": 1, "to": 1}},
 //       {"message": "...", "compare": ["ge", 1, 0]}]}
-// Operands, workspaces and expressions are named by their index. Every key is
-// required and no other is allowed.
+// Operands, scalars, workspaces and expressions are named by their index. Every
+// key but "scalars", which may be absent, is required and no other is allowed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,6 +67,8 @@ static json toJson(const Expr &expr) {
   case ExprKind::Size:
   case ExprKind::Stride:
     return {{key, {expr.operand, expr.dim}}};
+  case ExprKind::Scalar:
+    return {{key, expr.scalar}};
   case ExprKind::Select:
     return {{key,
              {name(expr.comparison), expr.lhs, expr.rhs, expr.ifTrue,
@@ -168,6 +172,9 @@ std::string toJson(const Plan &plan) {
                  {"workspaces", listToJson(plan.workspaces)},
                  {"launches", listToJson(plan.launches)},
                  {"preconditions", listToJson(plan.preconditions)}};
+  if (!plan.scalars.empty()) {
+    result["scalars"] = plan.scalars;
+  }
   // Names that are no UTF-8 must not throw here: replace what is not.
   return result.dump(1, ' ', false, json::error_handler_t::replace);
 }
@@ -188,6 +195,10 @@ public:
       return Error{"plan: not valid JSON"};
     }
     Plan plan;
+    if (root.is_object() && root.contains("scalars")) {
+      readList(root["scalars"], plan.scalars, "scalars", &PlanReader::string);
+      root.erase("scalars");
+    }
     if (expectObject(root,
                      {"version", "name", "operands", "exprs", "workspaces",
                       "launches", "preconditions"},
@@ -379,6 +390,10 @@ private:
     if (key == name(ExprKind::Constant)) {
       result.value = integer<int64_t>(content, at);
       return result;
+    }
+    if (key == name(ExprKind::Scalar)) {
+      return {.kind = ExprKind::Scalar,
+              .scalar = integer<uint32_t>(content, at)};
     }
     for (ExprKind kind : {ExprKind::Size, ExprKind::Stride}) {
       if (key == name(kind)) {

@@ -29,6 +29,7 @@ enum class ExprKind {
   Constant,
   Size,   ///< of a dimension of an operand
   Stride, ///< of a dimension of an operand, in elements
+  Scalar, ///< an integer that comes with the call
   Add,
   Sub,
   Mul,
@@ -49,6 +50,7 @@ struct Expr {
   ExprKind kind = ExprKind::Constant;
   int64_t value = 0;    ///< Constant
   uint32_t operand = 0; ///< Size and Stride: index into Plan::operands
+  uint32_t scalar = 0;  ///< Scalar: index into Plan::scalars
   uint32_t dim = 0;     ///< Size and Stride
   ExprId lhs = 0;       ///< binary kinds, and the comparison of Select
   ExprId rhs = 0;
@@ -148,6 +150,7 @@ struct Precondition {
 struct Plan {
   std::string name; ///< of the op, for messages
   std::vector<PlanOperand> operands;
+  std::vector<std::string> scalars; ///< names of the integers of a call
   std::vector<Expr> exprs;
   std::vector<Workspace> workspaces;
   std::vector<Launch> launches; ///< in the order of execution
@@ -160,6 +163,7 @@ struct Plan {
   ExprId constant(int64_t value);
   ExprId size(uint32_t operand, uint32_t dim);
   ExprId stride(uint32_t operand, uint32_t dim);
+  ExprId scalar(uint32_t index);
   /// \p kind is Add ... Max.
   ExprId binary(ExprKind kind, ExprId lhs, ExprId rhs);
   /// \p ifTrue where `lhs comparison rhs`, else \p ifFalse.
@@ -216,11 +220,13 @@ struct ConcretePlan {
   std::vector<uint64_t> workspaceBytes; ///< one per Plan::workspaces
 };
 
-/// What to launch for \p operands (one per Plan::operands) of the valid plan
-/// \p plan. Errors: an operand of the wrong rank or size, a precondition that
-/// does not hold, arithmetic that fails, a grid or an argument out of range.
+/// What to launch for \p operands (one per Plan::operands) and \p scalars (one
+/// per Plan::scalars) of the valid plan \p plan. Errors: an operand of the
+/// wrong rank or size, a precondition that does not hold, arithmetic that
+/// fails, a grid or an argument out of range.
 Result<ConcretePlan> evaluate(const Plan &plan,
-                              std::span<const OperandArgument> operands);
+                              std::span<const OperandArgument> operands,
+                              std::span<const int64_t> scalars = {});
 
 } // namespace tenon::runtime
 

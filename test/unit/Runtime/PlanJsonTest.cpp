@@ -58,6 +58,28 @@ TEST(PlanJsonTest, EveryKindOfExpressionRoundTrips) {
   EXPECT_EQ(*read, plan);
 }
 
+// A plan without scalars is written as before there were any.
+TEST(PlanJsonTest, ScalarsRoundTrip) {
+  Plan plan = samplePlan();
+  EXPECT_FALSE(json::parse(toJson(plan)).contains("scalars"));
+  plan.scalars = {"begin", "end"};
+  plan.scalar(1);
+  Result<Plan> read = planFromJson(toJson(plan));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, plan);
+  json root = json::parse(toJson(plan));
+  EXPECT_EQ(root["exprs"].back(), json::parse(R"({"scalar": 1})"));
+  root["scalars"] = json::array({"begin"});
+  EXPECT_NE(errorOf(root.dump()).find("names scalar 1 of 1"),
+            std::string::npos);
+  root["scalars"] = json::array({"begin", "begin"});
+  EXPECT_NE(errorOf(root.dump()).find("two scalars are named 'begin'"),
+            std::string::npos);
+  root["scalars"] = json::array({"begin", 3});
+  EXPECT_EQ(errorOf(root.dump()),
+            "scalars[1]: a string expected, number found");
+}
+
 // The format is read by other programs: it may grow, not change.
 TEST(PlanJsonTest, FormatIsStable) {
   json root = json::parse(toJson(samplePlan()));

@@ -51,6 +51,29 @@ TEST(PlanTest, EqualExpressionsAreShared) {
   EXPECT_EQ(plan.exprs.size(), 4u);
 }
 
+// Scalars of a call take part in expressions like sizes do.
+TEST(PlanTest, Scalars) {
+  Plan plan;
+  plan.name = "range";
+  plan.scalars = {"begin", "end"};
+  ExprId one = plan.constant(1);
+  ExprId count = plan.binary(ExprKind::Sub, plan.scalar(1), plan.scalar(0));
+  plan.launches.push_back(
+      {.kernel = "k",
+       .grid = {count, one, one},
+       .workgroupSize = {64, 1, 1},
+       .dynamicLds = plan.constant(0),
+       .kernargBytes = 4,
+       .args = {{.kind = ArgKind::I32, .offset = 0, .expr = plan.scalar(0)}}});
+  int64_t scalars[] = {3, 10};
+  Result<ConcretePlan> concrete = evaluate(plan, {}, scalars);
+  ASSERT_TRUE(concrete) << concrete.error().message;
+  EXPECT_EQ(concrete->launches[0].grid[0], 7u);
+  EXPECT_EQ(read<int32_t>(concrete->launches[0], 0), 3);
+  EXPECT_EQ(evaluate(plan, {}).error().message,
+            "range: 2 scalars expected, 0 found");
+}
+
 TEST(PlanTest, Launches) {
   Call call(7);
   call.xStrides[0] = int64_t(1) << 33;
