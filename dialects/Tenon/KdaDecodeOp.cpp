@@ -2,7 +2,7 @@
 //-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dialects/Tenon/Tenon.h"
+#include "dialects/Tenon/VerifyContract.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -58,20 +58,10 @@ SmallVector<OperandContract> KdaDecodeOp::getOperandContracts() {
   return contracts;
 }
 
-/// The shape that \p contract asks for, sizes that vary as dynamic.
-static SmallVector<int64_t> expectedShape(const OperandContract &contract) {
-  SmallVector<int64_t> shape;
-  for (const ContractDim &dim : contract.dims) {
-    shape.push_back(dim.symbol.empty() ? dim.size : ShapedType::kDynamic);
-  }
-  return shape;
-}
-
 /// Checks element type, shape and strides of one operand.
 static LogicalResult verifyOperandType(KdaDecodeOp op,
                                        const OperandContract &contract) {
   auto type = cast<MemRefType>(contract.value.getType());
-  SmallVector<int64_t> shape = expectedShape(contract);
   MLIRContext *context = op.getContext();
   SmallVector<Type, 2> elements;
   if (contract.name == "norm_weight") {
@@ -84,11 +74,8 @@ static LogicalResult verifyOperandType(KdaDecodeOp op,
   } else {
     elements = {BFloat16Type::get(context)};
   }
-  if (type.getShape() != ArrayRef<int64_t>(shape) ||
-      !llvm::is_contained(elements, type.getElementType())) {
-    return op.emitOpError("operand '")
-           << contract.name << "' must be "
-           << MemRefType::get(shape, elements.front()) << ", found " << type;
+  if (failed(verifyShape(op, contract, elements))) {
+    return failure();
   }
   if (contract.name == "state") {
     if (!isa<StateLayoutAttr>(type.getLayout())) {
@@ -99,32 +86,7 @@ static LogicalResult verifyOperandType(KdaDecodeOp op,
     }
     return success();
   }
-  SmallVector<int64_t> strides;
-  int64_t offset = 0;
-  if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0) {
-    return op.emitOpError("operand '")
-           << contract.name << "' must be strided from offset 0, found "
-           << type;
-  }
-  // Dense from the innermost dimension outwards; the outermost stride may be a
-  // run-time value where the contract says that it is free.
-  int64_t dense = 1;
-  for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-    bool free = dim == 0 && contract.freeStride;
-    bool matches =
-        strides[dim] == dense ||
-        (ShapedType::isDynamic(dense) && ShapedType::isDynamic(strides[dim]));
-    if (!matches && !(free && ShapedType::isDynamic(strides[dim]))) {
-      return op.emitOpError("operand '")
-             << contract.name << "': the stride of dimension " << dim
-             << " must be " << (free ? "'?' or dense" : "dense") << ", found "
-             << type;
-    }
-    dense = ShapedType::isDynamic(dense) || ShapedType::isDynamic(shape[dim])
-                ? ShapedType::kDynamic
-                : dense * shape[dim];
-  }
-  return success();
+  return verifyStrides(op, contract);
 }
 
 LogicalResult KdaDecodeOp::verify() {

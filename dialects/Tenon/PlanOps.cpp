@@ -20,6 +20,18 @@ std::optional<unsigned> PlanOp::findOperand(StringRef name) {
   return std::nullopt;
 }
 
+std::optional<unsigned> PlanOp::findScalar(StringRef name) {
+  if (!getScalars()) {
+    return std::nullopt;
+  }
+  for (auto [index, scalar] : llvm::enumerate(*getScalars())) {
+    if (cast<StringAttr>(scalar) == name) {
+      return index;
+    }
+  }
+  return std::nullopt;
+}
+
 LogicalResult PlanOp::verify() {
   for (auto [index, operand] : llvm::enumerate(getOperands())) {
     auto dict = dyn_cast<DictionaryAttr>(operand);
@@ -72,6 +84,14 @@ LogicalResult SizeOp::verify() {
 
 LogicalResult StrideOp::verify() {
   return verifyOperand(*this, getOperand(), getDim());
+}
+
+LogicalResult ScalarOp::verify() {
+  auto plan = (*this)->getParentOfType<PlanOp>();
+  if (!plan.findScalar(getScalar())) {
+    return emitOpError("the plan has no scalar '") << getScalar() << "'";
+  }
+  return success();
 }
 
 LogicalResult RequireAlignedOp::verify() {

@@ -17,17 +17,23 @@ def Tenon_PlanOp : Tenon_PlanBodyOp<"plan", [Symbol, IsolatedFromAbove, SingleBl
   let summary = "The launches that make up one op";
   let description = [{
     `operands` describes each operand: name, element type, access, and its sizes
-    (integers, or names of sizes that vary). The body computes with `index`
-    arithmetic (`arith`) on sizes and strides of the operands, states what must
-    hold, and launches kernels in order. The runtime evaluates it without MLIR.
+    (integers, or names of sizes that vary); `scalars` names the integers that a
+    call brings besides. The body computes with `index` arithmetic (`arith`) on
+    sizes and strides of the operands and on the scalars, states what must hold,
+    and launches kernels in order. The runtime evaluates it without MLIR.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$operands);
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$operands,
+                       OptionalAttr<StrArrayAttr>:$scalars);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `operands` $operands attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `operands` $operands (`scalars` $scalars^)? attr-dict-with-keyword $body
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Index of the operand called \p name, or none.
     std::optional<unsigned> findOperand(::llvm::StringRef name);
+    /// Index of the scalar called \p name, or none.
+    std::optional<unsigned> findScalar(::llvm::StringRef name);
   }];
 }
 
@@ -44,6 +50,14 @@ def Tenon_StrideOp : Tenon_PlanBodyOp<"stride", [Pure, HasParent<"PlanOp">]> {
   let arguments = (ins StrAttr:$operand, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
   let results = (outs Index:$result);
   let assemblyFormat = "$operand `[` $dim `]` attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tenon_ScalarOp : Tenon_PlanBodyOp<"scalar", [Pure, HasParent<"PlanOp">]> {
+  let summary = "An integer that comes with the call";
+  let arguments = (ins StrAttr:$scalar);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$scalar attr-dict";
   let hasVerifier = 1;
 }
 

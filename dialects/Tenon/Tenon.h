@@ -23,6 +23,34 @@ enum class Access { Read, Write, ReadWrite };
 struct ContractDim {
   std::string symbol; ///< empty when the size is fixed
   int64_t size = 0;   ///< when the size is fixed
+  /// Above 1: a size that varies is a positive multiple of it.
+  int64_t multiple = 1;
+};
+
+/// Sizes that vary and depend on each other: \p whole is \p factor times
+/// \p part.
+struct SizeRelation {
+  std::string whole;
+  int64_t factor = 1;
+  std::string part;
+};
+
+/// Two integers that come with a call and bound indices of one dimension of an
+/// operand: 0 <= begin <= end <= its size; end itself is outside the range.
+struct HostRange {
+  llvm::StringRef begin;
+  llvm::StringRef end;
+  llvm::StringRef operand;
+  unsigned dim = 0;
+};
+
+/// What the products of a tenon.gemm are made of.
+enum class GemmFormat {
+  BF16,       ///< bf16 x bf16
+  FP8,        ///< fp8 x fp8, an FP32 scale per row of each
+  MXFP4,      ///< fp4 x fp4, a scale per 32 along K of each
+  MXFP8MXFP4, ///< fp8 x fp4, a scale per 32 along K of each
+  BF16MXFP4,  ///< bf16 x fp4, a scale per 32 along K of the weights
 };
 
 /// What an op asks of one operand.

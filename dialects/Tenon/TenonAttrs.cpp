@@ -22,6 +22,10 @@ void TenonDialect::registerAttributes() {
       >();
 }
 
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
 /// The slot stride is a symbol; heads and the two head dimensions are dense.
 /// The extents are not known here, so the map only orders the dimensions; the
 /// strides come from getStridesAndOffset.
@@ -53,4 +57,32 @@ StateLayoutAttr::getStridesAndOffset(ArrayRef<int64_t> shape,
   strides.assign({ShapedType::kDynamic, shape[2] * shape[3], shape[3], 1});
   offset = 0;
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// As of a pool of states, the map only orders the dimensions. There are no
+/// strides: tiles of elements are permuted.
+AffineMap WeightLayoutAttr::getAffineMap() const {
+  return AffineMap::getMultiDimIdentityMap(2, getContext());
+}
+
+bool WeightLayoutAttr::isIdentity() const { return false; }
+
+LogicalResult WeightLayoutAttr::verifyLayout(
+    ArrayRef<int64_t> shape,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != 2) {
+    return emitError() << "weights have 2 dimensions [N, K], found "
+                       << shape.size();
+  }
+  return success();
+}
+
+LogicalResult WeightLayoutAttr::getStridesAndOffset(ArrayRef<int64_t>,
+                                                    SmallVectorImpl<int64_t> &,
+                                                    int64_t &) const {
+  return failure();
 }

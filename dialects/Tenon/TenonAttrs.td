@@ -47,4 +47,31 @@ def Tenon_StateLayoutAttr : AttrDef<Tenon_Dialect, "StateLayout",
   let assemblyFormat = "`<` $order `>`";
 }
 
+def Tenon_Epilogue : Tenon_Enum<"Epilogue", "what becomes of the products", [
+    I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Add", 1, "add">,
+    I32EnumAttrCase<"SigmoidGate", 2, "sigmoid_gate">,
+    I32EnumAttrCase<"SiTU", 3, "situ">, I32EnumAttrCase<"SiLU", 4, "silu">]>;
+def Tenon_EpilogueAttr : EnumAttr<Tenon_Dialect, Tenon_Epilogue, "epilogue">;
+
+def Tenon_WeightOrder : Tenon_Enum<"WeightOrder", "order of the elements of weights", [
+    I32EnumAttrCase<"Packed", 0, "packed">, I32EnumAttrCase<"Aiter", 1, "aiter">,
+    I32EnumAttrCase<"AiterInterleaved", 2, "aiter_interleaved">]>;
+
+def Tenon_WeightLayoutAttr : AttrDef<Tenon_Dialect, "WeightLayout",
+    [DeclareAttrInterfaceMethods<MemRefLayoutAttrInterface,
+                                 ["isIdentity", "getStridesAndOffset", "verifyLayout"]>]> {
+  let mnemonic = "weight_layout";
+  let summary = "The layout of weights, or of their scales, that are not row-major";
+  let description = [{
+    The layout of a memref `[N, K]` of weights, or `[N, K/32]` of their scales, whose
+    elements have been reordered for the kernel: `packed` is the order of Tenon,
+    `aiter` the one that AITER's `shuffle_weight(16, 16)` and `e8m0_shuffle` produce,
+    `aiter_interleaved` the same with rows of gate and up alternating by 16. The sizes
+    are those of the row-major form, so the order is part of the type: a kernel built
+    for one refuses the others. Row-major operands are plain strided memrefs.
+  }];
+  let parameters = (ins EnumParameter<Tenon_WeightOrder>:$order);
+  let assemblyFormat = "`<` $order `>`";
+}
+
 #endif // TENON_DIALECTS_TENON_TENONATTRS_TD

@@ -17,6 +17,14 @@ def Tenon_SpecOpInterface : OpInterface<"SpecOpInterface"> {
       The operands that are present, in the order of the contract.
     }], "::llvm::SmallVector<::tenon::spec::OperandContract>",
       "getOperandContracts", (ins)>,
+    InterfaceMethod<[{
+      What holds between sizes that vary.
+    }], "::llvm::SmallVector<::tenon::spec::SizeRelation>",
+      "getSizeRelations", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<[{
+      The ranges of indices that the host gives with a call.
+    }], "::llvm::SmallVector<::tenon::spec::HostRange>",
+      "getHostRanges", (ins), "", [{ return {}; }]>,
   ];
 }
 

@@ -9,9 +9,11 @@ include "dialects/Tenon/TenonDialect.td"
 include "dialects/Tenon/TenonInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Tenon_SpecOp<string opMnemonic, list<Trait> traits = []>
+/// \p answers names the methods of the interface that the op has more to say to
+/// than their defaults.
+class Tenon_SpecOp<string opMnemonic, list<Trait> traits = [], list<string> answers = []>
     : Op<Tenon_Dialect, opMnemonic,
-         traits # [DeclareOpInterfaceMethods<Tenon_SpecOpInterface>]> {
+         traits # [DeclareOpInterfaceMethods<Tenon_SpecOpInterface, answers>]> {
   let hasVerifier = 1;
 }
 
@@ -108,6 +110,110 @@ def Tenon_KdaDecodeOp : Tenon_SpecOp<"kda_decode", [AttrSizedOperandSegments]> {
   let extraClassDeclaration = [{
     /// Order of the last two dimensions of `state`.
     ::tenon::spec::StateOrder getStateOrder();
+  }];
+}
+
+def Tenon_GemmOp : Tenon_SpecOp<"gemm", [AttrSizedOperandSegments],
+                                ["getSizeRelations", "getHostRanges"]> {
+  let summary = "A product of activations and weights with an epilogue";
+  let description = [{
+    `acc[m, n] = sum_k x[m, k] * weights[n, k]` for M tokens, accumulated in FP32, and
+    an epilogue on `acc` while it is in registers. M varies from call to call; N and K
+    are static or vary.
+
+    **Mathematics**, with x and weights multiplied by their scales:
+
+    | epilogue | result |
+    |---|---|
+    | `none` | `out = acc` |
+    | `add` | `out = out + acc` |
+    | `sigmoid_gate` | `out = multiplicand * sigmoid(acc)` |
+    | `situ` | `out = beta * tanh(g / beta) * sigmoid(g) * linear_beta * tanh(u / linear_beta)` |
+    | `silu` | `out = g * sigmoid(g) * u` |
+
+    For `situ` and `silu` the rows 0 .. N/2-1 of the weights give g (gate) and the rows
+    N/2 .. N-1 give u (up): with I = N/2, out is [M, I], `g = acc[m, i]` and
+    `u = acc[m, I + i]`. Elsewhere I = N. The result is rounded once, to the type of
+    out.
+
+    **Types**
+
+    | x | weights | x_scale | weight_scale | K is a multiple of |
+    |---|---|---|---|---|
+    | bf16 | bf16 | - | - | 8 |
+    | f8E4M3FN | f8E4M3FN | f32 [M] | f32 [N] | 16 |
+    | f4E2M1FN | f4E2M1FN | f8E8M0FNU [M, K/32] | f8E8M0FNU [N, K/32] | 32 |
+    | f8E4M3FN | f4E2M1FN | f8E8M0FNU [M, K/32] | f8E8M0FNU [N, K/32] | 32 |
+    | bf16 | f4E2M1FN | - | f8E8M0FNU [N, K/32] | 32 |
+
+    Sizes and strides of f4E2M1FN count elements: two share a byte, the one with the
+    even k in its low half. An f8E8M0FNU scale multiplies 32 elements along K by
+    2^(code - 127); code 255 is NaN.
+
+    **Operands**
+
+    | name | type | shape | note |
+    |---|---|---|---|
+    | x | as above | [M, K] | row stride free |
+    | weights | as above | [N, K] | row stride free; or `#tenon.weight_layout` |
+    | x_scale | as above | [M] or [M, K/32] | of [M, K/32] the row stride is free |
+    | weight_scale | as above | [N] or [N, K/32] | of [N, K/32] the row stride is free; or the layout of the weights |
+    | multiplicand | bf16 | [M, I] | row stride free; with `sigmoid_gate` only |
+    | out | bf16 or f32 | [M, I] | row stride free; in and out with `add` |
+
+    **Ranges.** `columns(begin to end)` and `rows(begin to end)` are host scalars that
+    come with a call: only out[m, i] with m in rows and i in columns is computed (both
+    ends half-open), the rest of out keeps its contents. Of x, x_scale and multiplicand
+    only those rows are read, of weights and weight_scale only the rows that those
+    columns need. Without a range it is everything. An empty range launches nothing.
+
+    **Weights** are row-major, or of one of the orders of `#tenon.weight_layout`, which
+    their scales then have too. `aiter` needs f4E2M1FN weights, N a multiple of 16 and
+    K a multiple of 64; `aiter_interleaved` besides an epilogue `situ` or `silu` and N a
+    multiple of 32.
+
+    **Preconditions**: 16-byte alignment of the base and of the row strides of x and
+    weights; 4-byte alignment of those of multiplicand and out, and of FP32 scales; no
+    row stride is negative or 2^31 bytes or more. M = 0 launches nothing.
+
+    **Caller errors that no check can see on the device**: operands that overlap.
+
+    **Numbers**: the order of the sum over k, and so the last bits of the result, may
+    depend on the schedule.
+  }];
+  let arguments = (ins
+    AnyMemRef:$x, AnyMemRef:$weights, Optional<AnyMemRef>:$x_scale,
+    Optional<AnyMemRef>:$weight_scale, Optional<AnyMemRef>:$multiplicand,
+    AnyMemRef:$out,
+    Optional<Index>:$col_begin, Optional<Index>:$col_end,
+    Optional<Index>:$row_begin, Optional<Index>:$row_end,
+    Tenon_EpilogueAttr:$epilogue,
+    OptionalAttr<F64Attr>:$beta,
+    OptionalAttr<F64Attr>:$linear_beta,
+    OptionalAttr<ArrayAttr>:$schedules);
+  let assemblyFormat = [{
+    `x` `(` $x `:` type($x) `)`
+    `weights` `(` $weights `:` type($weights) `)`
+    (`x_scale` `(` $x_scale^ `:` type($x_scale) `)`)?
+    (`weight_scale` `(` $weight_scale^ `:` type($weight_scale) `)`)?
+    (`multiplicand` `(` $multiplicand^ `:` type($multiplicand) `)`)?
+    `out` `(` $out `:` type($out) `)`
+    (`columns` `(` $col_begin^ `to` $col_end `)`)?
+    (`rows` `(` $row_begin^ `to` $row_end `)`)?
+    attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// What the types of x and weights say.
+    ::tenon::spec::GemmFormat getFormat();
+    /// Whether x, and whether weights, have a scale per 32 along K.
+    bool hasBlockScaledX();
+    bool hasBlockScaledWeights();
+    /// Whether rows of gate and rows of up make one column of out.
+    bool isGated();
+    /// How weights and their scales are ordered; none: row-major.
+    std::optional<::tenon::spec::WeightOrder> getWeightOrder();
+    /// K is a multiple of it.
+    int64_t getKMultiple();
   }];
 }
 

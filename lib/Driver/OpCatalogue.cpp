@@ -19,11 +19,136 @@ using llvm::StringRef;
 
 using Values = llvm::StringMap<std::string>;
 
+static constexpr StringRef onOff[] = {"on", "off"};
+
+/// A number as MLIR writes floats: shortest, with a point.
+static std::string floatText(const std::string &text) {
+  std::string number = fmt::format("{}", std::stod(text));
+  if (number.find('.') == std::string::npos) {
+    size_t exponent = std::min(number.find('e'), number.size());
+    number.insert(exponent, ".0");
+  }
+  return number;
+}
+
+/// An operand of a spec and its type.
+using Operand = std::pair<std::string, std::string>;
+
+/// A function called \p op that holds this op alone. \p indices are arguments
+/// of type index, \p tail is what follows the operands.
+static std::string functionText(StringRef op, llvm::ArrayRef<Operand> operands,
+                                llvm::ArrayRef<std::string> indices,
+                                StringRef tail) {
+  std::string args;
+  std::string uses;
+  for (const auto &[name, type] : operands) {
+    args += fmt::format("{}\n    %{}: {}", args.empty() ? "" : ",", name, type);
+    uses += fmt::format("\n    {0}(%{0} : {1})", name, type);
+  }
+  for (const std::string &index : indices) {
+    args += fmt::format(",\n    %{}: index", index);
+  }
+  return fmt::format("func.func @{0}({1}) {{\n  tenon.{0}{2}\n    {3}\n  "
+                     "return\n}}\n",
+                     op.str(), args, uses, tail.str());
+}
+
+//===----------------------------------------------------------------------===//
+// tenon.gemm
+//===----------------------------------------------------------------------===//
+
+static constexpr StringRef gemmFormats[] = {"bf16", "fp8", "mxfp4",
+                                            "mxfp8_mxfp4", "bf16_mxfp4"};
+static constexpr StringRef gemmOuts[] = {"bf16", "f32"};
+static constexpr StringRef gemmEpilogues[] = {"none", "add", "sigmoid_gate",
+                                              "situ", "silu"};
+static constexpr StringRef weightLayouts[] = {"row_major", "packed", "aiter",
+                                              "aiter_interleaved"};
+
+static constexpr OpParameter gemmParameters[] = {
+    {"N", "?", "rows of weights", {}},
+    {"K", "?", "size of a row of x and of weights", {}},
+    {"format", "bf16", "types of x and weights", gemmFormats},
+    {"out", "bf16", "type of out", gemmOuts},
+    {"epilogue", "none", "what becomes of the products", gemmEpilogues},
+    {"beta", "4.0", "of the epilogue situ", {}},
+    {"linear_beta", "25.0", "of the epilogue situ", {}},
+    {"weights", "row_major", "order of weights and of scales per block of them",
+     weightLayouts},
+    {"columns", "off", "whether a call brings a range of columns", onOff},
+    {"rows", "off", "whether a call brings a range of rows", onOff},
+};
+
+/// A size over \p divisor; one that varies stays so.
+static std::string sizeText(const std::string &size, int64_t divisor) {
+  int64_t number = 0;
+  bool varies = StringRef(size).getAsInteger(10, number);
+  return varies ? size : std::to_string(number / divisor);
+}
+
+static std::string gemmSpec(Values values) {
+  const std::string &format = values["format"];
+  std::string n = values["N"];
+  std::string k = values["K"];
+  bool block = format.find("mx") != std::string::npos;
+  bool gated = values["epilogue"] == "situ" || values["epilogue"] == "silu";
+  std::string columns = gated ? sizeText(n, 2) : n;
+  std::string blocks = sizeText(k, 32);
+  std::string x = format == "bf16" || format == "bf16_mxfp4" ? "bf16"
+                  : format == "mxfp4"                        ? "f4E2M1FN"
+                                                             : "f8E4M3FN";
+  std::string weights = block ? "f4E2M1FN" : x;
+  auto memref = [](const std::string &rows, const std::string &size,
+                   const std::string &element, const std::string &layout) {
+    return fmt::format("memref<{}x{}x{}, {}>", rows, size, element, layout);
+  };
+  std::string strided = "strided<[?, 1]>";
+  std::string order =
+      values["weights"] == "row_major"
+          ? strided
+          : fmt::format("#tenon.weight_layout<{}>", values["weights"]);
+  std::vector<Operand> operands = {{"x", memref("?", k, x, strided)},
+                                   {"weights", memref(n, k, weights, order)}};
+  if (block && format != "bf16_mxfp4") {
+    operands.emplace_back("x_scale", memref("?", blocks, "f8E8M0FNU", strided));
+  } else if (format == "fp8") {
+    operands.emplace_back("x_scale", "memref<?xf32>");
+  }
+  if (block) {
+    operands.emplace_back("weight_scale",
+                          memref(n, blocks, "f8E8M0FNU", order));
+  } else if (format == "fp8") {
+    operands.emplace_back("weight_scale", fmt::format("memref<{}xf32>", n));
+  }
+  if (values["epilogue"] == "sigmoid_gate") {
+    operands.emplace_back("multiplicand",
+                          memref("?", columns, "bf16", strided));
+  }
+  operands.emplace_back("out", memref("?", columns, values["out"], strided));
+
+  std::vector<std::string> indices;
+  std::string tail;
+  if (values["columns"] == "on") {
+    indices.insert(indices.end(), {"col_begin", "col_end"});
+    tail += "columns(%col_begin to %col_end) ";
+  }
+  if (values["rows"] == "on") {
+    indices.insert(indices.end(), {"row_begin", "row_end"});
+    tail += "rows(%row_begin to %row_end) ";
+  }
+  tail += fmt::format("{{epilogue = #tenon<epilogue {}>", values["epilogue"]);
+  if (values["epilogue"] == "situ") {
+    tail += fmt::format(", beta = {} : f64, linear_beta = {} : f64",
+                        floatText(values["beta"]),
+                        floatText(values["linear_beta"]));
+  }
+  return functionText("gemm", operands, indices, tail + "}");
+}
+
 //===----------------------------------------------------------------------===//
 // tenon.kda_decode
 //===----------------------------------------------------------------------===//
 
-static constexpr StringRef onOff[] = {"on", "off"};
 static constexpr StringRef gates[] = {"bounded", "softplus"};
 static constexpr StringRef nullSlots[] = {"le0", "lt0"};
 static constexpr StringRef convLayouts[] = {"sd", "ds"};
@@ -49,16 +174,6 @@ static constexpr OpParameter kdaDecodeParameters[] = {
     {"norm_weight", "f32", "type of norm_weight", normWeights},
 };
 
-/// A number as MLIR writes floats: shortest, with a point.
-static std::string floatText(const std::string &text) {
-  std::string number = fmt::format("{}", std::stod(text));
-  if (number.find('.') == std::string::npos) {
-    size_t exponent = std::min(number.find('e'), number.size());
-    number.insert(exponent, ".0");
-  }
-  return number;
-}
-
 static std::string kdaDecodeSpec(Values values) {
   int64_t heads = 0;
   (void)StringRef(values["H"]).getAsInteger(10, heads);
@@ -73,10 +188,9 @@ static std::string kdaDecodeSpec(Values values) {
   auto rows = [](int64_t columns) {
     return fmt::format("memref<?x{}xbf16, strided<[?, 1]>>", columns);
   };
-  std::vector<std::pair<std::string, std::string>> operands = {
-      {"qkv", rows(3 * width)},
-      {"raw_g", rows(width)},
-      {"raw_beta", rows(heads)}};
+  std::vector<Operand> operands = {{"qkv", rows(3 * width)},
+                                   {"raw_g", rows(width)},
+                                   {"raw_beta", rows(heads)}};
   if (norm) {
     operands.emplace_back("out_gate", rows(width));
   }
@@ -98,12 +212,6 @@ static std::string kdaDecodeSpec(Values values) {
   operands.emplace_back("slot", "memref<?xi32, strided<[?]>>");
   operands.emplace_back("out", rows(width));
 
-  std::string args;
-  std::string uses;
-  for (const auto &[name, type] : operands) {
-    args += fmt::format("{}\n    %{}: {}", args.empty() ? "" : ",", name, type);
-    uses += fmt::format("\n    {0}(%{0} : {1})", name, type);
-  }
   std::string attrs = fmt::format(
       "heads = {} : i64, head_dim = {} : i64, gate = #tenon<gate {}>,{} "
       "output_norm = {},\n     qk_eps = {} : f64,{} null_slot = "
@@ -116,9 +224,7 @@ static std::string kdaDecodeSpec(Values values) {
       norm ? fmt::format(" norm_eps = {} : f64,", floatText(values["norm_eps"]))
            : "",
       values["null_slot"], values["conv_layout"]);
-  return fmt::format("func.func @kda_decode({}) {{\n  tenon.kda_decode{}\n    "
-                     "{{{}}}\n  return\n}}\n",
-                     args, uses, attrs);
+  return functionText("kda_decode", operands, {}, "{" + attrs + "}");
 }
 
 //===----------------------------------------------------------------------===//
@@ -126,6 +232,8 @@ static std::string kdaDecodeSpec(Values values) {
 //===----------------------------------------------------------------------===//
 
 static constexpr OpEntry entries[] = {
+    {"gemm", "a product of activations and weights with an epilogue",
+     gemmParameters},
     {"kda_decode", "one decode step of Kimi Delta Attention for N requests",
      kdaDecodeParameters},
 };
@@ -163,9 +271,10 @@ llvm::Expected<std::string> driver::opContract(StringRef name) {
   for (const OpParameter &parameter : (*entry)->parameters) {
     text += fmt::format("| {} | {} | {} | {} |\n", parameter.name.str(),
                         parameter.defaultValue.str(),
-                        parameter.choices.empty()
-                            ? "number"
-                            : llvm::join(parameter.choices, ", "),
+                        !parameter.choices.empty()
+                            ? llvm::join(parameter.choices, ", ")
+                        : parameter.defaultValue == "?" ? "number or ?"
+                                                        : "number",
                         parameter.help.str());
   }
   return text;
@@ -184,6 +293,10 @@ static llvm::Error checkValue(const OpParameter &parameter, StringRef value) {
   }
   double number = 0.0;
   int64_t integer = 0;
+  bool isSize = parameter.defaultValue == "?";
+  if (isSize && value == "?") {
+    return llvm::Error::success();
+  }
   bool whole = StringRef(parameter.defaultValue).find_first_of(".e") ==
                    StringRef::npos &&
                parameter.defaultValue[0] != '-';
@@ -192,7 +305,9 @@ static llvm::Error checkValue(const OpParameter &parameter, StringRef value) {
              : value.getAsDouble(number) || !std::isfinite(number))) {
     return llvm::createStringError("--set " + parameter.name.str() +
                                    ": expected a " +
-                                   (whole ? "positive integer" : "number") +
+                                   (isSize  ? "positive integer or ?"
+                                    : whole ? "positive integer"
+                                            : "number") +
                                    ", found '" + value.str() + "'");
   }
   return llvm::Error::success();
@@ -228,5 +343,5 @@ driver::specText(StringRef name,
     }
     values[key] = value;
   }
-  return kdaDecodeSpec(values);
+  return (*entry)->name == "gemm" ? gemmSpec(values) : kdaDecodeSpec(values);
 }

@@ -56,6 +56,11 @@ void Exporter::addOperands() {
     }
     plan.operands.push_back(std::move(operand));
   }
+  if (op.getScalars()) {
+    for (Attribute name : *op.getScalars()) {
+      plan.scalars.push_back(cast<StringAttr>(name).str());
+    }
+  }
 }
 
 static std::optional<Comparison> comparison(arith::CmpIPredicate predicate) {
@@ -131,6 +136,11 @@ LogicalResult Exporter::add(Operation &operation) {
       .Case<spec::StrideOp>([&](auto stride) -> LogicalResult {
         exprs[stride.getResult()] =
             plan.stride(operand(stride.getOperand()), stride.getDim());
+        return success();
+      })
+      .Case<spec::ScalarOp>([&](auto scalar) -> LogicalResult {
+        exprs[scalar.getResult()] =
+            plan.scalar(*op.findScalar(scalar.getScalar()));
         return success();
       })
       .Case<arith::AddIOp>(

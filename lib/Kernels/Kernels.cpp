@@ -18,7 +18,7 @@ kernels::rankSchedules(spec::SpecOpInterface op,
       .Case<spec::KdaDecodeOp>(
           [&](auto decode) { return kda::rankDecodeSchedules(decode, target); })
       .Default([](Operation *other) {
-        return other->emitOpError("has no kernel family");
+        return other->emitOpError("has no kernel yet");
       });
 }
 
@@ -30,6 +30,6 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
         return kda::lowerDecode(decode, schedule, name, builder);
       })
       .Default([](Operation *other) {
-        return other->emitOpError("has no kernel family");
+        return other->emitOpError("has no kernel yet");
       });
 }

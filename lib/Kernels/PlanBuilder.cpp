@@ -4,14 +4,15 @@
 #include "PlanBuilder.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::kernels;
 
-static int64_t elementBytes(const spec::OperandContract &contract) {
+static int64_t elementBits(const spec::OperandContract &contract) {
   Type element = cast<MemRefType>(contract.value.getType()).getElementType();
-  return element.getIntOrFloatBitWidth() / 8;
+  return element.getIntOrFloatBitWidth();
 }
 
 static DictionaryAttr operandAttr(Builder &b,
@@ -33,19 +34,29 @@ static DictionaryAttr operandAttr(Builder &b,
   });
 }
 
-PlanBuilder::PlanBuilder(OpBuilder &builder, Location loc, StringRef name,
-                         ArrayRef<spec::OperandContract> contracts)
-    : b(builder), loc(loc), contracts(contracts.begin(), contracts.end()) {
+PlanBuilder::PlanBuilder(OpBuilder &builder, StringRef name,
+                         spec::SpecOpInterface op)
+    : b(builder), loc(op->getLoc()), contracts(op.getOperandContracts()) {
   SmallVector<Attribute> operands;
   for (const spec::OperandContract &contract : contracts) {
     operands.push_back(operandAttr(b, contract));
   }
-  auto plan = spec::PlanOp::create(builder, loc, b.getStringAttr(name),
-                                   b.getArrayAttr(operands));
+  SmallVector<spec::HostRange> ranges = op.getHostRanges();
+  SmallVector<StringRef> scalars;
+  for (const spec::HostRange &range : ranges) {
+    scalars.append({range.begin, range.end});
+  }
+  auto plan = spec::PlanOp::create(
+      builder, loc, b.getStringAttr(name), b.getArrayAttr(operands),
+      scalars.empty() ? ArrayAttr() : b.getStrArrayAttr(scalars));
   b.setInsertionPointToStart(&plan.getBody().emplaceBlock());
+  // Sizes first: a wrong one also shows as a wrong stride.
+  requireMultiples();
   for (const spec::OperandContract &contract : contracts) {
     requireContract(contract);
   }
+  requireRelations(op.getSizeRelations());
+  requireRanges(ranges);
 }
 
 void PlanBuilder::requireContract(const spec::OperandContract &contract) {
@@ -57,8 +68,8 @@ void PlanBuilder::requireContract(const spec::OperandContract &contract) {
     if (dim == 0 && contract.freeStride) {
       spec::RequireStrideOp::create(
           b, loc, b.getStringAttr(name), b.getI64IntegerAttr(0), UnitAttr(),
-          b.getI64IntegerAttr(std::max<int64_t>(
-              1, contract.alignment / elementBytes(contract))));
+          b.getI64IntegerAttr(std::max<int64_t>(1, contract.alignment * 8 /
+                                                       elementBits(contract))));
       require(arith::CmpIPredicate::sge, stride(name, 0), constant(0),
               (name + ": the outermost stride must not be negative").str());
       if (!contract.wideStride) {
@@ -72,6 +83,63 @@ void PlanBuilder::requireContract(const spec::OperandContract &contract) {
     require(arith::CmpIPredicate::eq, stride(name, dim), dense,
             (name + ": dimension " + Twine(dim) + " must be dense").str());
     dense = mul(dense, size(name, dim));
+  }
+}
+
+void PlanBuilder::requireMultiples() {
+  llvm::StringSet<> done;
+  for (const spec::OperandContract &entry : contracts) {
+    for (auto [dim, extent] : llvm::enumerate(entry.dims)) {
+      if (extent.multiple == 1 || !done.insert(extent.symbol).second) {
+        continue;
+      }
+      std::string message =
+          (extent.symbol + " must be a positive multiple of " +
+           Twine(extent.multiple))
+              .str();
+      Value multiple = constant(extent.multiple);
+      Value found = size(entry.name, dim);
+      Value whole = arith::FloorDivSIOp::create(b, loc, found, multiple);
+      require(arith::CmpIPredicate::eq, found, mul(whole, multiple), message);
+      require(arith::CmpIPredicate::sge, found, multiple, message);
+    }
+  }
+}
+
+Value PlanBuilder::sizeOf(StringRef symbol) {
+  for (const spec::OperandContract &entry : contracts) {
+    for (auto [dim, extent] : llvm::enumerate(entry.dims)) {
+      if (extent.symbol == symbol) {
+        return size(entry.name, dim);
+      }
+    }
+  }
+  llvm_unreachable("a relation names sizes of operands");
+}
+
+void PlanBuilder::requireRelations(ArrayRef<spec::SizeRelation> relations) {
+  for (const spec::SizeRelation &relation : relations) {
+    Value whole = sizeOf(relation.whole);
+    Value part = mul(sizeOf(relation.part), constant(relation.factor));
+    require(arith::CmpIPredicate::eq, whole, part,
+            (relation.whole + " must be " + Twine(relation.factor) + " times " +
+             relation.part)
+                .str());
+  }
+}
+
+void PlanBuilder::requireRanges(ArrayRef<spec::HostRange> ranges) {
+  for (const spec::HostRange &range : ranges) {
+    Value begin = scalar(range.begin);
+    Value end = scalar(range.end);
+    require(arith::CmpIPredicate::sge, begin, constant(0),
+            (range.begin + " must not be negative").str());
+    require(arith::CmpIPredicate::sge, end, begin,
+            (range.end + " must not be below " + range.begin).str());
+    require(arith::CmpIPredicate::sle, end, size(range.operand, range.dim),
+            (range.end + " must not be above the size of dimension " +
+             Twine(range.dim) + " of " + range.operand)
+                .str());
   }
 }
 
@@ -100,7 +168,17 @@ Value PlanBuilder::stride(StringRef operand, unsigned dim) {
 }
 
 Value PlanBuilder::strideBytes(StringRef operand) {
-  return mul(stride(operand, 0), constant(elementBytes(contract(operand))));
+  int64_t bits = elementBits(contract(operand));
+  if (bits % 8 == 0) {
+    return mul(stride(operand, 0), constant(bits / 8));
+  }
+  // The contract's alignment leaves no part of a byte.
+  return b.createOrFold<arith::FloorDivSIOp>(
+      loc, mul(stride(operand, 0), constant(bits)), constant(8));
+}
+
+Value PlanBuilder::scalar(StringRef name) {
+  return spec::ScalarOp::create(b, loc, b.getIndexType(), name);
 }
 
 Value PlanBuilder::mul(Value a, Value c) {

@@ -12,13 +12,13 @@
 
 namespace tenon::kernels {
 
-/// Writes one `tenon.plan`. The constructor creates it with the operands of the
-/// contracts and with what the contracts require of addresses and strides.
+/// Writes one `tenon.plan`. The constructor creates it with the operands and
+/// the scalars of \p op and with what its contract requires of addresses,
+/// strides, sizes and ranges.
 class PlanBuilder {
 public:
-  PlanBuilder(mlir::OpBuilder &builder, mlir::Location loc,
-              llvm::StringRef name,
-              llvm::ArrayRef<spec::OperandContract> contracts);
+  PlanBuilder(mlir::OpBuilder &builder, llvm::StringRef name,
+              spec::SpecOpInterface op);
 
   /// \name Expressions (`index`)
   /// @{
@@ -26,6 +26,8 @@ public:
   mlir::Value size(llvm::StringRef operand, unsigned dim);
   /// The stride of dimension 0 in bytes.
   mlir::Value strideBytes(llvm::StringRef operand);
+  /// A bound of a host range, such as "row_begin".
+  mlir::Value scalar(llvm::StringRef name);
   mlir::Value mul(mlir::Value a, mlir::Value b);
   /// @}
 
@@ -46,6 +48,10 @@ public:
 
 private:
   void requireContract(const spec::OperandContract &contract);
+  void requireMultiples();
+  void requireRelations(llvm::ArrayRef<spec::SizeRelation> relations);
+  void requireRanges(llvm::ArrayRef<spec::HostRange> ranges);
+  mlir::Value sizeOf(llvm::StringRef symbol);
   mlir::Value stride(llvm::StringRef operand, unsigned dim);
   const spec::OperandContract &contract(llvm::StringRef operand) const;
 

@@ -3,6 +3,7 @@
 
 #include "tenon/Run/Harness.h"
 
+#include "GemmHarness.h"
 #include "KdaDecodeHarness.h"
 
 #include "dialects/Tenon/Tenon.h"
@@ -17,6 +18,7 @@ Harness::~Harness() = default;
 
 std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
   std::unique_ptr<Harness> harness;
+  module.walk([&](spec::GemmOp op) { harness = createGemmHarness(op); });
   module.walk(
       [&](spec::KdaDecodeOp op) { harness = createKdaDecodeHarness(op); });
   return harness;

@@ -54,9 +54,10 @@ public:
         reference::Distribution());
   }
   std::optional<llvm::DenseSet<uint64_t>>
-  liveRows(llvm::StringRef operand, const Views &integers) const override;
+  liveRows(llvm::StringRef operand, const Views &integers,
+           const Dims &dims) const override;
   llvm::Expected<std::unique_ptr<Expectation>>
-  expect(const Views &operands) const override;
+  expect(const Views &operands, const Dims &dims) const override;
   double tolerance(llvm::StringRef operand) const override {
     // bf16 rounding of the output; FP32 arithmetic on the state; conv_state is
     // moved, not computed.
@@ -119,8 +120,8 @@ KdaDecodeHarness::generateIntegers(llvm::StringRef operand, const Dims &dims,
 }
 
 std::optional<llvm::DenseSet<uint64_t>>
-KdaDecodeHarness::liveRows(llvm::StringRef operand,
-                           const Views &integers) const {
+KdaDecodeHarness::liveRows(llvm::StringRef operand, const Views &integers,
+                           const Dims &) const {
   if (operand != "state" && operand != "conv_state") {
     return std::nullopt;
   }
@@ -136,7 +137,7 @@ KdaDecodeHarness::liveRows(llvm::StringRef operand,
 }
 
 llvm::Expected<std::unique_ptr<Expectation>>
-KdaDecodeHarness::expect(const Views &operands) const {
+KdaDecodeHarness::expect(const Views &operands, const Dims &) const {
   auto reference = KdaDecode::create(params, operands);
   if (!reference) {
     return llvm::make_error<InputError>(llvm::toString(reference.takeError()));

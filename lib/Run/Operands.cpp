@@ -27,13 +27,19 @@ static llvm::Error inputError(const llvm::Twine &message) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Rows of codes with gaps between them; gaps hold NaN, or zero in integers.
+/// Rows of codes with gaps between them; gaps hold NaN, or zero in types
+/// without. Rows and strides of 4-bit elements are whole bytes, which are taken
+/// as the elements.
 class RowsSource : public reference::ByteSource {
 public:
-  RowsSource(ElementType type, uint64_t rowElements, uint64_t rowStride,
+  RowsSource(ElementType type, uint64_t elementsPerRow, uint64_t elementStride,
              std::vector<uint8_t> dense)
-      : elementBytes(reference::bitWidth(type) / 8), rowElements(rowElements),
-        rowStride(rowStride), dense(std::move(dense)),
+      : elementBytes(std::max(1U, reference::bitWidth(type) / 8)),
+        rowElements(elementsPerRow * reference::bitWidth(type) /
+                    (8 * elementBytes)),
+        rowStride(elementStride * reference::bitWidth(type) /
+                  (8 * elementBytes)),
+        dense(std::move(dense)),
         gap(reference::hasNaN(type)
                 ? reference::encode(type,
                                     std::numeric_limits<double>::quiet_NaN())
@@ -164,6 +170,27 @@ static llvm::Error checkDims(const RunOptions &options,
   return llvm::Error::success();
 }
 
+static llvm::Error checkScalars(const RunOptions &options,
+                                const runtime::Plan &plan) {
+  for (const auto &[name, value] : options.scalars) {
+    if (plan.scalars.empty()) {
+      return inputError("--scalar " + name + ": the op has no scalars");
+    }
+    if (!llvm::is_contained(plan.scalars, name)) {
+      return inputError("--scalar " + name +
+                        ": the op has no such scalar; there are: " +
+                        llvm::join(plan.scalars, ", "));
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// Elements that a byte of a file holds: two of a 4-bit type.
+static unsigned elementsPerByte(StringRef elementType) {
+  auto type = reference::parseElementType(elementType);
+  return type && reference::bitWidth(*type) == 4 ? 2 : 1;
+}
+
 /// Sizes that input files imply, for those that are not given.
 static llvm::Error inferDims(const runtime::Plan &plan,
                              const std::map<std::string, NpyArray> &files,
@@ -179,9 +206,11 @@ static llvm::Error inferDims(const runtime::Plan &plan,
                         llvm::Twine(operand.dims.size()) +
                         " dimensions, found " + reference::shapeText(shape));
     }
-    for (auto [dim, size] : llvm::zip(operand.dims, shape)) {
+    unsigned inner = elementsPerByte(operand.elementType);
+    for (auto [index, dim] : llvm::enumerate(operand.dims)) {
       if (!dim.symbol.empty()) {
-        dims.try_emplace(dim.symbol, size);
+        bool isInner = index + 1 == operand.dims.size();
+        dims.try_emplace(dim.symbol, shape[index] * (isInner ? inner : 1));
       }
     }
   }
@@ -231,6 +260,15 @@ static llvm::Expected<Operand> describe(const runtime::PlanOperand &description,
     }
     operand.view.strides[0] = stride->second;
   }
+  if (reference::bitWidth(*type) == 4 &&
+      (operand.view.shape.back() % 2 != 0 ||
+       (operand.view.shape.size() > 1 && operand.view.strides[0] % 2 != 0))) {
+    return inputError(operand.name + ": rows of " + reference::name(*type) +
+                      " must be whole bytes; a row of " +
+                      llvm::Twine(operand.view.shape.back()) +
+                      " elements and a stride of " +
+                      llvm::Twine(operand.view.strides[0]) + " are not");
+  }
   // Sizes times strides must stay in 64 bits.
   uint64_t rows = operand.view.shape.empty() ? 1 : operand.view.shape[0];
   uint64_t stride0 = operand.view.shape.empty() ? 1 : operand.view.strides[0];
@@ -260,9 +298,15 @@ static uint64_t rowStride(const Operand &operand) {
 
 /// Gives \p operand the contents of a file.
 static llvm::Error fillFromFile(Operand &operand, const NpyArray &array) {
-  if (array.shape() != llvm::ArrayRef<int64_t>(operand.view.shape)) {
+  llvm::SmallVector<int64_t, 4> shape = operand.view.shape;
+  bool packed = reference::bitWidth(operand.view.type) == 4;
+  if (packed) {
+    shape.back() /= 2;
+  }
+  if (array.shape() != llvm::ArrayRef<int64_t>(shape)) {
     return inputError(operand.name + ": expected the shape " +
-                      reference::shapeText(operand.view.shape) + ", found " +
+                      reference::shapeText(shape) +
+                      (packed ? " (two elements per byte)" : "") + ", found " +
                       reference::shapeText(array.shape()));
   }
   auto codes = convertCodes(operand.name, operand.view.type, array);
@@ -315,7 +359,7 @@ static llvm::Error generate(Operand &operand, const Harness &harness,
   generated.rowElements = rowElements(operand);
   generated.rowStride = rowStride(operand);
   if (fill == reference::Fill::Random) {
-    generated.liveRows = harness.liveRows(operand.name, integers);
+    generated.liveRows = harness.liveRows(operand.name, integers, dims);
   }
   auto source =
       reference::GeneratedSource::create(operand.name, std::move(generated));
@@ -344,11 +388,15 @@ llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
   if (llvm::Error error = checkDims(options, plan)) {
     return std::move(error);
   }
+  if (llvm::Error error = checkScalars(options, plan)) {
+    return std::move(error);
+  }
   auto files = readFiles(options);
   if (!files) {
     return files.takeError();
   }
   Dims dims = options.dims;
+  dims.insert(options.scalars.begin(), options.scalars.end());
   if (llvm::Error error = inferDims(plan, *files, dims)) {
     return std::move(error);
   }
@@ -356,6 +404,10 @@ llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
     return std::move(error);
   }
   Operands result;
+  result.sizes = dims;
+  for (const std::string &scalar : plan.scalars) {
+    result.scalarValues.push_back(dims.at(scalar));
+  }
   for (const runtime::PlanOperand &description : plan.operands) {
     auto operand = describe(description, options, dims);
     if (!operand) {
@@ -457,9 +509,9 @@ llvm::Error Operands::checkOutputs(const RunOptions &options) const {
 static llvm::Expected<std::vector<uint8_t>> readDense(sim::Memory &memory,
                                                       const Operand &operand) {
   const reference::TensorView &view = operand.view;
-  uint64_t elementBytes = reference::bitWidth(view.type) / 8;
+  uint64_t bits = reference::bitWidth(view.type);
   uint64_t rows = view.shape.empty() ? 1 : view.shape[0];
-  uint64_t rowBytes = rowElements(operand) * elementBytes;
+  uint64_t rowBytes = rowElements(operand) * bits / 8;
   if (llvm::is_contained(view.shape, 0)) {
     rows = 0;
   }
@@ -468,8 +520,7 @@ static llvm::Expected<std::vector<uint8_t>> readDense(sim::Memory &memory,
     llvm::MutableArrayRef<uint8_t> target(dense.data() + row * rowBytes,
                                           rowBytes);
     if (llvm::Error error = memory.read(
-            operand.address + row * rowStride(operand) * elementBytes,
-            target)) {
+            operand.address + row * rowStride(operand) * bits / 8, target)) {
       return std::move(error);
     }
   }
@@ -511,7 +562,11 @@ llvm::Error Operands::writeOutputs(sim::Memory &memory,
     default:
       break;
     }
-    if (llvm::Error error = writeNpy(path, type, operand->view.shape, *dense)) {
+    llvm::SmallVector<int64_t, 4> shape = operand->view.shape;
+    if (reference::bitWidth(operand->view.type) == 4) {
+      shape.back() /= 2;
+    }
+    if (llvm::Error error = writeNpy(path, type, shape, *dense)) {
       return inputError("--output " + name + ": " +
                         llvm::toString(std::move(error)));
     }

@@ -33,6 +33,10 @@ public:
   llvm::MutableArrayRef<Operand> all() { return operands; }
   const Operand *find(llvm::StringRef name) const;
 
+  /// The sizes and scalars of the call, and the scalars in the plan's order.
+  const Dims &dims() const { return sizes; }
+  llvm::ArrayRef<int64_t> scalars() const { return scalarValues; }
+
   /// The views by name, for the reference.
   Views views() const;
 
@@ -45,6 +49,8 @@ public:
 
 private:
   std::vector<Operand> operands;
+  Dims sizes;
+  std::vector<int64_t> scalarValues;
 };
 
 } // namespace tenon::run

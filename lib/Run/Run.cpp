@@ -87,7 +87,7 @@ evaluatePlan(const runtime::Plan &plan, Operands &operands) {
          {operand.view.shape.data(), operand.view.shape.size()},
          {operand.view.strides.data(), operand.view.strides.size()}});
   }
-  auto concrete = runtime::evaluate(plan, arguments);
+  auto concrete = runtime::evaluate(plan, arguments, operands.scalars());
   if (!concrete) {
     return llvm::make_error<InputError>(concrete.error().message);
   }
@@ -173,7 +173,7 @@ run::runOnSimulator(const runtime::Plan &plan,
   }
   // The reference also checks the values of the integer operands, which the
   // kernel could not survive otherwise.
-  auto expectation = harness.expect(operands->views());
+  auto expectation = harness.expect(operands->views(), operands->dims());
   if (!expectation) {
     return expectation.takeError();
   }

@@ -14,7 +14,7 @@ namespace {
 struct RunArguments {
   SpecArguments spec;
   std::string device = "sim";
-  std::vector<std::string> dims, inputs, outputs, strides, fills;
+  std::vector<std::string> dims, scalars, inputs, outputs, strides, fills;
   uint64_t seed = 0;
   bool check = false;
   std::string statsJson;
@@ -76,6 +76,7 @@ parseFills(const std::vector<std::string> &texts) {
 static int runCommand(RunArguments &arguments) {
   run::RunOptions options;
   options.dims = parseNumbers("--dim", arguments.dims);
+  options.scalars = parseNumbers("--scalar", arguments.scalars);
   options.inputs = parsePairs("--input", arguments.inputs);
   options.outputs = parsePairs("--output", arguments.outputs);
   options.strides = parseNumbers("--stride", arguments.strides);
@@ -165,10 +166,13 @@ void cli::addRun(CLI::App &app, Action &action) {
   };
   repeated("--dim", arguments->dims,
            "A size that varies from call to call, such as N=7");
+  repeated("--scalar", arguments->scalars,
+           "An integer that comes with a call, such as row_begin=64");
   repeated("--input", arguments->inputs,
            "NAME=FILE.npy: contents of an operand. bf16 takes float32 (rounded "
            "to nearest even) or 16-bit integers (raw bits), f32 float32, i32 "
-           "int32, 8-bit and smaller types uint8 (raw codes)");
+           "int32, 8-bit types uint8 (raw codes), 4-bit types uint8 (two codes "
+           "per byte, the first in the low half)");
   repeated("--output", arguments->outputs,
            "NAME=FILE.npy: write an operand after the run; bf16 as float32");
   repeated("--stride", arguments->strides,

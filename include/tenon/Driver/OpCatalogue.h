@@ -19,7 +19,8 @@ struct OpParameter {
   llvm::StringRef name;
   llvm::StringRef defaultValue;
   llvm::StringRef help;
-  /// The values it can take; empty for numbers.
+  /// The values it can take; empty for numbers, and for sizes, whose default is
+  /// "?" (it varies from call to call).
   llvm::ArrayRef<llvm::StringRef> choices;
 };
 

@@ -31,7 +31,7 @@ class ModuleOp;
 
 namespace tenon::run {
 
-/// Sizes by symbol.
+/// Sizes by symbol, and scalars of the call by name.
 using Dims = std::map<std::string, int64_t>;
 /// Operands by name; their sources outlive the harness's use of them.
 using Views = llvm::StringMap<reference::TensorView>;
@@ -54,7 +54,7 @@ class Harness {
 public:
   virtual ~Harness();
 
-  /// Fills in sizes that were not given and checks the others.
+  /// Fills in sizes and scalars that were not given and checks the others.
   virtual llvm::Error completeDims(Dims &dims) const = 0;
 
   /// Values of an integer operand that is not given; none for an operand that
@@ -70,11 +70,12 @@ public:
   /// The outermost rows of the operand that the op may read, given the integer
   /// operands; none when it may read all. The others hold NaN.
   virtual std::optional<llvm::DenseSet<uint64_t>>
-  liveRows(llvm::StringRef operand, const Views &integers) const = 0;
+  liveRows(llvm::StringRef operand, const Views &integers,
+           const Dims &dims) const = 0;
 
   /// The reference for these operands. Errors are those of its inputs.
   virtual llvm::Expected<std::unique_ptr<Expectation>>
-  expect(const Views &operands) const = 0;
+  expect(const Views &operands, const Dims &dims) const = 0;
 
   /// Relative error that the operand is held to ("within e").
   virtual double tolerance(llvm::StringRef operand) const = 0;

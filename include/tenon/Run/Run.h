@@ -41,6 +41,7 @@ private:
 /// What to run on which data. Names are those of the op's contract.
 struct RunOptions {
   std::map<std::string, int64_t> dims;        ///< sizes by symbol: N, S, L
+  std::map<std::string, int64_t> scalars;     ///< of the call, by name
   std::map<std::string, std::string> inputs;  ///< .npy files by operand
   std::map<std::string, std::string> outputs; ///< .npy files by operand
   std::map<std::string, int64_t> strides;     ///< outermost, in elements

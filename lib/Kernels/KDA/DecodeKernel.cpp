@@ -401,7 +401,7 @@ LogicalResult kernels::kda::lowerDecode(spec::KdaDecodeOp op,
     return failure();
   }
   SmallVector<spec::OperandContract> contracts = op.getOperandContracts();
-  PlanBuilder plan(builder, op.getLoc(), (name + "_plan").str(), contracts);
+  PlanBuilder plan(builder, (name + "_plan").str(), op);
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> argAttrs;
   auto argument = [&](StringRef argName, Type type) {

@@ -49,11 +49,11 @@ public:
     return {};
   }
   std::optional<llvm::DenseSet<uint64_t>>
-  liveRows(llvm::StringRef, const Views &) const override {
+  liveRows(llvm::StringRef, const Views &, const Dims &) const override {
     return std::nullopt;
   }
   llvm::Expected<std::unique_ptr<Expectation>>
-  expect(const Views &) const override {
+  expect(const Views &, const Dims &) const override {
     return std::make_unique<Counting>();
   }
   double tolerance(llvm::StringRef) const override { return 1e-3; }

@@ -1,0 +1,16 @@
+//===- GemmHarness.h - running tenon.gemm -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_RUN_GEMMHARNESS_H
+#define TENON_LIB_RUN_GEMMHARNESS_H
+
+#include "dialects/Tenon/Tenon.h"
+#include "tenon/Run/Harness.h"
+
+namespace tenon::run {
+
+std::unique_ptr<Harness> createGemmHarness(spec::GemmOp op);
+
+} // namespace tenon::run
+
+#endif // TENON_LIB_RUN_GEMMHARNESS_H
