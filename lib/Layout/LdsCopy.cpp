@@ -1,0 +1,107 @@
+//===- LdsCopy.cpp - copies that fill a tile in LDS -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tenon/Layout/LdsCopy.h"
+
+#include "MakeError.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace tenon::layout;
+
+static constexpr int64_t lanesPerWave = 64;
+
+/// Checks that the bytes of a lane are one run of elements along the last dim.
+static Error checkRuns(const LdsLayout &lds, int64_t laneBytes) {
+  int64_t bits = lds.elementBits();
+  if (lds.rank() == 0 || lds.strides().back() != 1) {
+    return makeError("elements along the last dim must lie side by side");
+  }
+  for (int64_t dim : seq<int64_t>(0, lds.rank() - 1)) {
+    if (lds.shape()[dim] > 1 &&
+        lds.strides()[dim] * bits % (laneBytes * 8) != 0) {
+      return makeError("a step along dim {0} is {1} bits, no multiple of {2} "
+                       "bytes, which one lane copies",
+                       dim, lds.strides()[dim] * bits, laneBytes);
+    }
+  }
+  if (lds.shape().back() * bits % (laneBytes * 8) != 0) {
+    return makeError("a row has {0} bits, no multiple of {1} bytes, which one "
+                     "lane copies",
+                     lds.shape().back() * bits, laneBytes);
+  }
+  for (const SwizzleTerm &term : lds.swizzle()) {
+    if (term.mask % laneBytes != 0) {
+      return makeError("the swizzle flips {0}, no multiple of {1} bytes, which "
+                       "one lane copies",
+                       term.mask, laneBytes);
+    }
+  }
+  return Error::success();
+}
+
+Expected<LdsCopy> tenon::layout::planLdsCopy(const LdsLayout &lds,
+                                             int64_t waves, int64_t laneBytes) {
+  if (Error error = checkRuns(lds, laneBytes)) {
+    return std::move(error);
+  }
+  LdsCopy copy;
+  copy.waves = waves;
+  copy.laneBytes = laneBytes;
+  copy.chunkBytes = lanesPerWave * laneBytes;
+  if (lds.padding().interval % copy.chunkBytes != 0) {
+    return makeError("padding after every {0} bytes, no multiple of {1} bytes, "
+                     "which one instruction copies",
+                     lds.padding().interval, copy.chunkBytes);
+  }
+  int64_t elements = 1;
+  for (int64_t extent : lds.shape()) {
+    elements *= extent;
+  }
+  int64_t bytes = elements * lds.elementBits() / 8;
+  auto packed = LdsLayout::create(lds.shape(), lds.strides(), lds.elementBits(),
+                                  lds.swizzle());
+  if (!packed) {
+    return packed.takeError();
+  }
+  if (packed->sizeInBytes() != bytes) {
+    return makeError("the layout leaves gaps: {0} bytes of elements in {1}",
+                     bytes, packed->sizeInBytes());
+  }
+  if (bytes % (copy.chunkBytes * waves) != 0) {
+    return makeError("{0} bytes, no multiple of {1}: {2} bytes per instruction "
+                     "of each of {3} waves",
+                     bytes, copy.chunkBytes * waves, copy.chunkBytes, waves);
+  }
+  copy.instructions = bytes / (copy.chunkBytes * waves);
+  copy.isLinear = isPowerOf2_64(waves);
+  for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+    copy.isLinear &= lds.shape()[dim] == 1 ||
+                     isPowerOf2_64(lds.strides()[dim] * lds.elementBits());
+  }
+  if (!copy.isLinear) {
+    return copy;
+  }
+  // Coordinates are then linear in the bits of the address.
+  SmallVector<int64_t> threads(lds.rank(), 0);
+  for (int64_t bit = laneBytes; bit < copy.chunkBytes * waves; bit *= 2) {
+    SmallVector<int64_t> coords = *packed->coordinatesAt(bit);
+    for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+      threads[dim] |= coords[dim];
+    }
+  }
+  for (int64_t index : seq<int64_t>(0, copy.instructions)) {
+    LdsCopy::Instruction part;
+    SmallVector<int64_t> coords =
+        *packed->coordinatesAt(index * copy.chunkBytes * waves);
+    for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+      part.flips.push_back(coords[dim] & threads[dim]);
+      part.steps.push_back(coords[dim] & ~threads[dim]);
+    }
+    copy.parts.push_back(std::move(part));
+  }
+  return copy;
+}

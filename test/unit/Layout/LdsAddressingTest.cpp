@@ -1,0 +1,225 @@
+//===- LdsAddressingTest.cpp - split addresses against the map --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tenon/Layout/LdsAddressing.h"
+#include "RandomLayout.h"
+#include "tenon/Layout/LdsCopy.h"
+#include "tenon/Layout/Mfma.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace llvm;
+using namespace tenon::layout;
+
+namespace {
+/// The address that the definition of LdsAddressing gives.
+int64_t addressOf(const LdsAddressing &split, const Layout &layout,
+                  const LdsLayout &lds, size_t access, int64_t lane,
+                  int64_t wave) {
+  int64_t bits = 0;
+  if (split.addsCoordinates) {
+    SmallVector<int64_t> coords = layout.coordinates(0, lane, wave);
+    for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+      bits += coords[dim] * lds.strides()[dim] * lds.elementBits() / 8;
+    }
+  }
+  for (auto [bit, image] : enumerate(split.laneImages)) {
+    bits ^= (lane >> bit) & 1 ? image : 0;
+  }
+  for (auto [bit, image] : enumerate(split.waveImages)) {
+    bits ^= (wave >> bit) & 1 ? image : 0;
+  }
+  bits ^= split.accesses[access].flips;
+  if (split.padding.interval != 0) {
+    bits += bits / split.padding.interval * split.padding.bytes;
+  }
+  return bits + split.accesses[access].offset;
+}
+
+/// Compares every address of every thread with that of the LDS layout.
+void expectExact(const Layout &layout, const LdsLayout &lds) {
+  Expected<LdsAddressing> split = splitLdsAddresses(layout, lds, 128);
+  ASSERT_TRUE(bool(split)) << toString(split.takeError());
+  int64_t count = split->registersPerAccess;
+  ASSERT_EQ(int64_t(split->accesses.size()) * count, layout.numRegisters());
+  for (int64_t wave = 0; wave < layout.numWaves(); ++wave) {
+    for (int64_t lane = 0; lane < 64; ++lane) {
+      for (size_t access = 0; access < split->accesses.size(); ++access) {
+        for (int64_t reg = 0; reg < count; ++reg) {
+          ASSERT_EQ(addressOf(*split, layout, lds, access, lane, wave) +
+                        reg * lds.elementBits() / 8,
+                    lds.byteAddress(
+                        layout.coordinates(access * count + reg, lane, wave)))
+              << "access " << access << " lane " << lane << " wave " << wave;
+        }
+      }
+    }
+  }
+}
+
+std::set<int64_t> flipsOf(const Layout &layout, const LdsLayout &lds) {
+  std::set<int64_t> flips;
+  for (auto &access : cantFail(splitLdsAddresses(layout, lds, 128)).accesses) {
+    flips.insert(access.flips);
+  }
+  return flips;
+}
+
+LdsLayout swizzled(ArrayRef<int64_t> shape, unsigned bits,
+                   ArrayRef<SwizzleTerm> terms) {
+  return cantFail(LdsLayout::rowMajor(shape, bits).withSwizzle(terms));
+}
+
+/// Operand A of bf16 over [rows, k]: tiles of 16 rows and 32 columns, the
+/// steps along k in registers.
+Layout operand(int64_t rows, int64_t k, int64_t waves) {
+  Layout atom = cantFail(mfmaOperandA(16, 32, MfmaFormat::F16));
+  return cantFail(Layout::repeat(atom, {{HwDim::Register, k / 32, 1},
+                                        {HwDim::Register, rows / 16 / waves, 0},
+                                        {HwDim::Wave, waves, 0}}));
+}
+} // namespace
+
+// Two registers with addresses serve every operand of a tile whose rows are
+// swizzled: the step along k flips one bit that lanes use as well, rows are
+// constants of the instructions.
+TEST(LdsAddressing, OperandTileTakesTwoRegisters) {
+  Layout layout = operand(128, 64, 2);
+  LdsLayout lds = swizzled({128, 64}, 16, {{0, 1, 16}, {0, 2, 32}, {0, 3, 64}});
+  expectExact(layout, lds);
+  EXPECT_EQ(flipsOf(layout, lds), (std::set<int64_t>{0, 64}));
+  // Without swizzle, one.
+  expectExact(layout, LdsLayout::rowMajor({128, 64}, 16));
+  EXPECT_EQ(flipsOf(layout, LdsLayout::rowMajor({128, 64}, 16)),
+            std::set<int64_t>{0});
+}
+
+// Rows of 192 elements are no power of two; the swizzle works on blocks of 128
+// bytes of them.
+TEST(LdsAddressing, RowsThatAreNoPowerOfTwo) {
+  Layout layout = operand(64, 192, 1);
+  LdsLayout lds = swizzled({64, 192}, 16, {{0, 0, 16}, {0, 1, 32}, {0, 2, 64}});
+  expectExact(layout, lds);
+  EXPECT_LE(flipsOf(layout, lds).size(), 2u);
+}
+
+// Registers and lanes that move the same coordinate bits meet in xor, with
+// padding behind.
+TEST(LdsAddressing, SwizzledRegistersAndPadding) {
+  Layout layout = cantFail(Layout::create(
+      {4, 64}, {{1, 1}, {2, 2}},
+      {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 16}, {0, 32}}, {}, {}));
+  expectExact(layout, LdsLayout::rowMajor({4, 64}, 32));
+  for (int64_t interval : {16, 64, 256, 1024}) {
+    expectExact(layout, cantFail(LdsLayout::create({4, 64}, {64, 1}, 32, {},
+                                                   {interval, 16})));
+    expectExact(operand(64, 64, 1),
+                cantFail(LdsLayout::create({64, 64}, {64, 1}, 16, {{0, 1, 16}},
+                                           {interval, 16})));
+  }
+}
+
+// What has no such form is an error that says why.
+TEST(LdsAddressing, Errors) {
+  Layout layout =
+      cantFail(Layout::create({4, 48}, {{1, 1}, {2, 2}},
+                              {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 0}, {0, 0}},
+                              {}, {{HwDim::Register, 3, 1, 16}}));
+  auto split = splitLdsAddresses(layout, LdsLayout::rowMajor({4, 48}, 32), 128);
+  ASSERT_FALSE(bool(split));
+  EXPECT_NE(toString(split.takeError()).find("no powers of two"),
+            std::string::npos);
+}
+
+namespace {
+/// Checks that the lanes of all instructions read every element once, from
+/// where the LDS layout has it.
+void expectCopies(const LdsLayout &lds, int64_t waves) {
+  Expected<LdsCopy> copy = planLdsCopy(lds, waves, 16);
+  ASSERT_TRUE(bool(copy)) << toString(copy.takeError());
+  std::set<int64_t> addresses;
+  int64_t perLane = 16 * 8 / lds.elementBits();
+  LdsLayout packed = cantFail(LdsLayout::create(
+      lds.shape(), lds.strides(), lds.elementBits(), lds.swizzle()));
+  for (int64_t index = 0; index < copy->instructions; ++index) {
+    for (int64_t wave = 0; wave < waves; ++wave) {
+      for (int64_t lane = 0; lane < 64; ++lane) {
+        int64_t chunk = index * waves + wave;
+        int64_t bytes = chunk * 1024 + lane * 16;
+        SmallVector<int64_t> coords = *packed.coordinatesAt(bytes);
+        if (copy->isLinear) {
+          SmallVector<int64_t> first =
+              *packed.coordinatesAt(wave * 1024 + lane * 16);
+          for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+            ASSERT_EQ(coords[dim],
+                      (first[dim] ^ copy->parts[index].flips[dim]) +
+                          copy->parts[index].steps[dim]);
+          }
+        }
+        int64_t begin = bytes;
+        if (lds.padding().interval != 0) {
+          begin += chunk * 1024 / lds.padding().interval * lds.padding().bytes;
+        }
+        for (int64_t element = 0; element < perLane; ++element) {
+          ASSERT_EQ(lds.byteAddress(coords),
+                    begin + element * lds.elementBits() / 8);
+          addresses.insert(lds.byteAddress(coords));
+          ++coords.back();
+        }
+      }
+    }
+  }
+  int64_t elements = 1;
+  for (int64_t extent : lds.shape()) {
+    elements *= extent;
+  }
+  EXPECT_EQ(int64_t(addresses.size()), elements);
+}
+} // namespace
+
+// Plain, swizzled and padded tiles, also of rows and waves that are no powers
+// of two.
+TEST(LdsCopy, LanesFetchWhatBelongsToTheirBytes) {
+  expectCopies(LdsLayout::rowMajor({128, 64}, 16), 4);
+  expectCopies(swizzled({128, 64}, 16, {{0, 1, 16}, {0, 2, 32}, {0, 3, 64}}),
+               4);
+  // The swizzle reaches the bits of the instruction.
+  expectCopies(swizzled({128, 64}, 16, {{0, 3, 16}, {0, 5, 32}, {0, 6, 64}}),
+               2);
+  expectCopies(swizzled({64, 192}, 16, {{0, 0, 16}, {0, 1, 32}, {0, 2, 64}}),
+               4);
+  expectCopies(swizzled({48, 64}, 16, {{0, 1, 16}}), 3);
+  expectCopies(swizzled({64, 32}, 32, {{0, 0, 32}, {0, 1, 64}}), 1);
+  expectCopies(swizzled({128, 128}, 8, {{0, 1, 16}, {0, 2, 32}}), 8);
+  expectCopies(cantFail(LdsLayout::create({128, 64}, {64, 1}, 16, {{0, 1, 16}},
+                                          {2048, 64})),
+               4);
+}
+
+// Each refusal names the figure that is in the way.
+TEST(LdsCopy, Errors) {
+  auto errorOf = [](const LdsLayout &lds, int64_t waves) {
+    Expected<LdsCopy> copy = planLdsCopy(lds, waves, 16);
+    return copy ? std::string() : toString(copy.takeError());
+  };
+  EXPECT_NE(errorOf(LdsLayout::rowMajor({16, 64}, 16), 4).find("2048 bytes"),
+            std::string::npos);
+  EXPECT_NE(errorOf(LdsLayout::rowMajor({512, 4}, 16), 1).find("step"),
+            std::string::npos);
+  EXPECT_NE(errorOf(cantFail(LdsLayout::create({64, 64}, {72, 1}, 16)), 1)
+                .find("gaps"),
+            std::string::npos);
+  EXPECT_NE(
+      errorOf(cantFail(LdsLayout::create({64, 64}, {64, 1}, 16, {}, {128, 16})),
+              1)
+          .find("padding"),
+      std::string::npos);
+  EXPECT_NE(
+      errorOf(
+          cantFail(LdsLayout::rowMajor({64, 64}, 16).withSwizzle({{0, 0, 8}})),
+          1)
+          .find("swizzle"),
+      std::string::npos);
+}
