@@ -76,7 +76,8 @@ def TilePlanLds : Pass<"tile-plan-lds", "::tenon::tile::KernelOp"> {
   let description = [{
     A buffer lives from its first write to its last read. Buffers that never live
     together may share storage; they do only when that lets more workgroups
-    reside on a compute unit, because sharing costs a barrier. Sets `offset` on
+    reside on a compute unit, because sharing costs a barrier. All stages of a
+    buffer live together, and a copy into one lives until it is waited for. Sets `offset` on
     each `tile.alloc_lds` and `lds_bytes` on the kernel, and remarks how many
     workgroups of a compute unit the LDS allows. A kernel over the chip's LDS is
     an error that names the buffers alive at the peak.
@@ -89,6 +90,14 @@ def TileInsertBarriers : Pass<"tile-insert-barriers", "::tenon::tile::KernelOp">
     A barrier is needed between two accesses of overlapping LDS when one of them
     writes and they may come from different waves. One barrier serves every
     dependence that is open at that point. Barriers that are there already count.
+
+    A copy (`tile.copy_to_lds`) may overwrite what was accessed only behind a
+    barrier, and other waves may access what it wrote only behind a barrier after
+    its `tile.wait_copies`. An access that for sure meets a copy in flight is an
+    error, and so is a kernel that may end with one. Stages at different constant
+    indices do not overlap; a stage at an index that is known at run time only may
+    be any, and then the pass adds barriers but reports no missing wait. The body
+    of a loop is ordered against its earlier iterations.
   }];
 }
 

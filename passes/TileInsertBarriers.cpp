@@ -3,6 +3,9 @@
 
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 using namespace mlir;
 using namespace tenon;
 
@@ -12,77 +15,261 @@ namespace tenon {
 } // namespace tenon
 
 namespace {
-/// A range of LDS that was accessed since the last barrier.
+/// A range of LDS that is accessed.
 struct Access {
-  int64_t begin;
-  int64_t end;
-  bool write;
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool write = false;
+  /// Whether all of the range is accessed. If not, it is all stages of a buffer
+  /// of which one is accessed that is known at run time only.
+  bool exact = true;
+
+  bool operator==(const Access &) const = default;
+  bool overlaps(const Access &other) const {
+    return begin < other.end && other.begin < end;
+  }
+};
+
+using AccessSet = SmallVector<Access>;
+
+void insert(AccessSet &set, const Access &access) {
+  if (!llvm::is_contained(set, access)) {
+    set.push_back(access);
+  }
+}
+
+/// What a barrier at this point would have to order.
+struct State {
+  /// Accesses since the last barrier. Copies count from the wait on.
+  AccessSet open;
+  /// Copies that no wait has covered, by their tokens.
+  llvm::MapVector<Value, AccessSet> inFlight;
+
+  void join(const State &other) {
+    for (const Access &access : other.open) {
+      insert(open, access);
+    }
+    for (const auto &[token, accesses] : other.inFlight) {
+      for (const Access &access : accesses) {
+        insert(inFlight[token], access);
+      }
+    }
+  }
+  /// From here on the copies of token `from` are those of token `to`.
+  void rename(Value from, Value to) {
+    auto entry = inFlight.find(from);
+    if (entry == inFlight.end() || from == to) {
+      return;
+    }
+    AccessSet accesses = std::move(entry->second);
+    inFlight.erase(entry);
+    for (const Access &access : accesses) {
+      insert(inFlight[to], access);
+    }
+  }
+  bool contains(const State &other) const {
+    State joined = *this;
+    joined.join(other);
+    auto size = [](const State &state) {
+      size_t count = state.open.size();
+      for (const auto &entry : state.inFlight) {
+        count += entry.second.size();
+      }
+      return count;
+    };
+    return size(joined) == size(*this);
+  }
 };
 
 struct TileInsertBarriers
     : tenon::impl::TileInsertBarriersBase<TileInsertBarriers> {
-  /// What \p op accesses, or nothing; fails when the buffer has no place yet.
+  /// The LDS that \p op accesses, or nothing; fails when the buffer has no
+  /// place yet.
   FailureOr<std::optional<Access>> accessOf(Operation *op) {
     Value buffer;
-    bool write = false;
+    Access access;
     if (auto store = dyn_cast<tile::LdsStoreOp>(op)) {
       buffer = store.getBuffer();
-      write = true;
+      access.write = true;
     } else if (auto load = dyn_cast<tile::LdsLoadOp>(op)) {
       buffer = load.getBuffer();
+    } else if (auto copy = dyn_cast<tile::CopyToLdsOp>(op)) {
+      buffer = copy.getBuffer();
+      access.write = true;
     } else {
       return std::optional<Access>();
+    }
+    // A stage that is known at run time only may be any.
+    int64_t bytes = cast<tile::LdsType>(buffer.getType()).getBytes();
+    int64_t offset = 0;
+    while (auto stage = buffer.getDefiningOp<tile::LdsStageOp>()) {
+      tile::LdsType type = stage.getBuffer().getType();
+      if (auto index = getConstantIntValue(OpFoldResult(stage.getIndex()))) {
+        offset += *index * type.getStageBytes();
+      } else {
+        access.exact &= type.getStages() == 1;
+        offset = 0;
+        bytes = type.getBytes();
+      }
+      buffer = stage.getBuffer();
     }
     auto alloc = buffer.getDefiningOp<tile::AllocLdsOp>();
     if (!alloc || !alloc.getOffset()) {
       return op->emitOpError(
           "the LDS buffer has no place: run tile-plan-lds first");
     }
-    int64_t begin = *alloc.getOffset();
-    return std::optional<Access>(
-        Access{begin, begin + alloc.getType().getBytes(), write});
+    access.begin = *alloc.getOffset() + offset;
+    access.end = access.begin + bytes;
+    return std::optional<Access>(access);
+  }
+
+  /// Fails when \p op, which makes \p access, meets a copy in flight for sure.
+  LogicalResult checkInFlight(Operation *op, const Access &access) {
+    for (const auto &[token, copies] : state.inFlight) {
+      for (const Access &copy : copies) {
+        if (copy.exact && access.exact && copy.overlaps(access)) {
+          InFlightDiagnostic diag = op->emitOpError(
+              "accesses LDS that a copy in flight writes: a tile.wait_copies "
+              "is missing");
+          diag.attachNote(token.getLoc()) << "the copy";
+          return diag;
+        }
+      }
+    }
+    return success();
+  }
+
+  LogicalResult visitAccess(Operation *op, const Access &access) {
+    if (failed(checkInFlight(op, access))) {
+      return failure();
+    }
+    bool conflict = llvm::any_of(state.open, [&](const Access &earlier) {
+      return (earlier.write || access.write) && earlier.overlaps(access);
+    });
+    if (conflict) {
+      OpBuilder builder(op);
+      tile::BarrierOp::create(builder, op->getLoc());
+      state.open.clear();
+    }
+    if (auto copy = dyn_cast<tile::CopyToLdsOp>(op)) {
+      insert(state.inFlight[copy.getToken()], access);
+    } else {
+      insert(state.open, access);
+    }
+    return success();
+  }
+
+  LogicalResult visitLoop(scf::ForOp loop) {
+    auto forEachToken = [](auto sources, auto targets, State &state) {
+      for (auto [source, target] : llvm::zip_equal(sources, targets)) {
+        if (isa<tile::TokenType>(target.getType())) {
+          state.rename(source, target);
+        }
+      }
+    };
+    auto yielded = loop.getBody()->getTerminator()->getOperands();
+    State before = state;
+    forEachToken(loop.getInitArgs(), loop.getRegionIterArgs(), state);
+    // As often as an iteration leaves something that the next one has not seen
+    // yet: the body orders itself against earlier iterations.
+    State entry = state;
+    while (true) {
+      if (failed(visitBlock(*loop.getBody()))) {
+        return failure();
+      }
+      State next = state;
+      forEachToken(yielded, loop.getRegionIterArgs(), next);
+      if (entry.contains(next)) {
+        break;
+      }
+      entry.join(next);
+      state = entry;
+    }
+    // There may have been no iteration.
+    forEachToken(yielded, loop.getResults(), state);
+    forEachToken(loop.getInitArgs(), loop.getResults(), before);
+    state.join(before);
+    return success();
+  }
+
+  LogicalResult visitIf(scf::IfOp branch) {
+    State before = state;
+    auto visitBranch = [&](Block *block) -> LogicalResult {
+      if (!block) {
+        return success();
+      }
+      if (failed(visitBlock(*block))) {
+        return failure();
+      }
+      for (auto [value, result] : llvm::zip_equal(
+               block->getTerminator()->getOperands(), branch.getResults())) {
+        if (isa<tile::TokenType>(result.getType())) {
+          state.rename(value, result);
+        }
+      }
+      return success();
+    };
+    if (failed(visitBranch(branch.thenBlock()))) {
+      return failure();
+    }
+    State then = std::move(state);
+    state = std::move(before);
+    if (failed(visitBranch(branch.elseBlock()))) {
+      return failure();
+    }
+    state.join(then);
+    return success();
+  }
+
+  LogicalResult visitBlock(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        if (failed(visitLoop(loop))) {
+          return failure();
+        }
+      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        if (failed(visitIf(branch))) {
+          return failure();
+        }
+      } else if (isa<tile::BarrierOp>(op)) {
+        state.open.clear();
+      } else if (auto wait = dyn_cast<tile::WaitCopiesOp>(op)) {
+        for (Value token : wait.getTokens()) {
+          for (const Access &access : state.inFlight.lookup(token)) {
+            insert(state.open, access);
+          }
+          state.inFlight.erase(token);
+        }
+      } else if (isa<tile::ReturnOp>(op)) {
+        for (const auto &entry : state.inFlight) {
+          if (!entry.second.empty()) {
+            return emitError(entry.first.getLoc(),
+                             "the kernel may end while this copy is in flight: "
+                             "a tile.wait_copies on every path is missing");
+          }
+        }
+      } else if (op.getNumRegions() != 0) {
+        return op.emitOpError("control flow other than scf.for and scf.if is "
+                              "not handled");
+      } else {
+        auto access = accessOf(&op);
+        if (failed(access) || (*access && failed(visitAccess(&op, **access)))) {
+          return failure();
+        }
+      }
+    }
+    return success();
   }
 
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
-    if (failed(kernel.requireStructured())) {
-      return signalPassFailure();
-    }
-    SmallVector<Access> open;
-    for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front())) {
-      if (isa<tile::BarrierOp>(op)) {
-        open.clear();
-        continue;
-      }
-      WalkResult inLoop = op.walk([&](Operation *inner) {
-        return inner != &op &&
-                       isa<tile::LdsStoreOp, tile::LdsLoadOp, tile::BarrierOp>(
-                           inner)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      });
-      if (inLoop.wasInterrupted()) {
-        op.emitOpError("LDS in a loop is not handled yet");
-        return signalPassFailure();
-      }
-      auto access = accessOf(&op);
-      if (failed(access)) {
-        return signalPassFailure();
-      }
-      if (!*access) {
-        continue;
-      }
-      bool conflict = llvm::any_of(open, [&](const Access &earlier) {
-        return (earlier.write || (*access)->write) &&
-               earlier.begin < (*access)->end && (*access)->begin < earlier.end;
-      });
-      if (conflict) {
-        OpBuilder builder(&op);
-        tile::BarrierOp::create(builder, op.getLoc());
-        open.clear();
-      }
-      open.push_back(**access);
+    state = State();
+    if (failed(kernel.requireStructured()) ||
+        failed(visitBlock(kernel.getBody().front()))) {
+      signalPassFailure();
     }
   }
+
+  State state;
 };
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -31,6 +32,53 @@ struct Buffer {
   }
 };
 
+/// Where the copy behind \p token may still be on its way: its waits, and the
+/// loops and branches that carry the token.
+void followToken(Value token, SmallVectorImpl<Operation *> &uses) {
+  SmallVector<Value> tokens = {token};
+  DenseSet<Value> seen = {token};
+  auto follow = [&](Value next) {
+    if (seen.insert(next).second) {
+      tokens.push_back(next);
+    }
+  };
+  while (!tokens.empty()) {
+    for (OpOperand &use : tokens.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      uses.push_back(user);
+      if (auto loop = dyn_cast<scf::ForOp>(user)) {
+        follow(loop.getTiedLoopRegionIterArg(&use));
+        follow(loop.getTiedLoopResult(&use));
+      } else if (auto yield = dyn_cast<scf::YieldOp>(user)) {
+        Operation *parent = yield->getParentOp();
+        follow(parent->getResult(use.getOperandNumber()));
+        if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+          follow(loop.getRegionIterArg(use.getOperandNumber()));
+        }
+      }
+    }
+  }
+}
+
+/// What accesses an LDS buffer or a stage of it. A copy does until the wait.
+SmallVector<Operation *> accessesOf(Value buffer) {
+  SmallVector<Operation *> accesses;
+  SmallVector<Value> buffers = {buffer};
+  while (!buffers.empty()) {
+    for (Operation *user : buffers.pop_back_val().getUsers()) {
+      if (auto stage = dyn_cast<tile::LdsStageOp>(user)) {
+        buffers.push_back(stage.getResult());
+        continue;
+      }
+      accesses.push_back(user);
+      if (auto copy = dyn_cast<tile::CopyToLdsOp>(user)) {
+        followToken(copy.getToken(), accesses);
+      }
+    }
+  }
+  return accesses;
+}
+
 struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
   /// The buffers in program order. A position is that of the operation of the
   /// body's top level that contains the access: what a loop uses lives
@@ -45,12 +93,12 @@ struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
     getOperation().walk([&](tile::AllocLdsOp alloc) {
       Buffer buffer{alloc, alloc.getType().getBytes()};
       buffer.first = std::numeric_limits<size_t>::max();
-      for (Operation *user : alloc->getUsers()) {
+      for (Operation *user : accessesOf(alloc.getResult())) {
         size_t position = positions[body.findAncestorOpInBlock(*user)];
         buffer.first = std::min(buffer.first, position);
         buffer.last = std::max(buffer.last, position);
       }
-      if (!alloc->use_empty()) {
+      if (buffer.first <= buffer.last) {
         buffers.push_back(buffer);
       }
     });

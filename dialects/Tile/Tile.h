@@ -4,7 +4,7 @@
 #ifndef TENON_DIALECTS_TILE_TILE_H
 #define TENON_DIALECTS_TILE_TILE_H
 
-#include "tenon/Layout/Layout.h"
+#include "tenon/Layout/LdsLayout.h"
 #include "tenon/Layout/Mfma.h"
 #include "tenon/Target/TargetInfo.h"
 
@@ -39,6 +39,10 @@ mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
 
 /// The MFMA format of tiles of \p type, or nothing when no MFMA takes it.
 std::optional<layout::MfmaFormat> mfmaFormat(mlir::Type type);
+
+/// The allocation of an LDS buffer, or of the one that it is a stage of; null
+/// when \p buffer comes from elsewhere (through a loop).
+AllocLdsOp allocationOf(mlir::Value buffer);
 
 /// The target of the module that holds \p op; emits an error when the module
 /// has no `tile.target`.

@@ -162,6 +162,106 @@ bool LayoutAttr::fitsRegisters() const {
 }
 
 //===----------------------------------------------------------------------===//
+// LdsLayoutAttr
+//===----------------------------------------------------------------------===//
+
+/// `bit 1 of 0 flips 16`: bit 1 of the coordinate along dim 0.
+static ParseResult parseSwizzleTerm(AsmParser &parser,
+                                    layout::SwizzleTerm &term) {
+  return failure(parser.parseKeyword("bit") || parser.parseInteger(term.bit) ||
+                 parser.parseKeyword("of") || parser.parseInteger(term.dim) ||
+                 parser.parseKeyword("flips") ||
+                 parser.parseInteger(term.mask));
+}
+
+// Products of two such numbers and an element size fit 64 bits.
+static constexpr int64_t maxLdsFigure = int64_t(1) << 24;
+
+Attribute LdsLayoutAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> shape;
+  SmallVector<int64_t> strides;
+  SmallVector<layout::SwizzleTerm> swizzle;
+  layout::LdsPadding padding;
+  unsigned bits = 0;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseInts(parser, shape) ||
+      parser.parseKeyword("of") || parser.parseInteger(bits) ||
+      parser.parseKeyword("bits") || parser.parseComma() ||
+      parser.parseKeyword("strides") || parser.parseEqual() ||
+      parseInts(parser, strides)) {
+    return {};
+  }
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef part;
+    SMLoc partLoc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&part) || parser.parseEqual()) {
+      return {};
+    }
+    if (part == "swizzle" && swizzle.empty()) {
+      if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+            return parseSwizzleTerm(parser, swizzle.emplace_back());
+          })) {
+        return {};
+      }
+    } else if (part == "padding" && padding.interval == 0) {
+      if (parser.parseInteger(padding.bytes) || parser.parseKeyword("after") ||
+          parser.parseInteger(padding.interval)) {
+        return {};
+      }
+    } else {
+      parser.emitError(partLoc)
+          << "expected 'swizzle' or 'padding', each once, found '" << part
+          << "'";
+      return {};
+    }
+  }
+  if (parser.parseGreater()) {
+    return {};
+  }
+  SmallVector<int64_t> figures = {bits, padding.interval, padding.bytes};
+  figures.append(shape);
+  figures.append(strides);
+  for (const layout::SwizzleTerm &term : swizzle) {
+    figures.push_back(term.mask);
+  }
+  if (llvm::any_of(figures,
+                   [](int64_t figure) { return figure > maxLdsFigure; })) {
+    parser.emitError(loc) << "expected numbers of at most " << maxLdsFigure;
+    return {};
+  }
+  auto layout =
+      layout::LdsLayout::create(shape, strides, bits, swizzle, padding);
+  if (!layout) {
+    parser.emitError(loc) << llvm::toString(layout.takeError());
+    return {};
+  }
+  return LdsLayoutAttr::get(parser.getContext(), std::move(*layout));
+}
+
+void LdsLayoutAttr::print(AsmPrinter &printer) const {
+  const layout::LdsLayout &layout = getLayout();
+  printer << "<[";
+  llvm::interleaveComma(layout.shape(), printer);
+  printer << "] of " << layout.elementBits() << " bits, strides = [";
+  llvm::interleaveComma(layout.strides(), printer);
+  printer << "]";
+  if (!layout.swizzle().empty()) {
+    printer << ", swizzle = [";
+    llvm::interleaveComma(layout.swizzle(), printer,
+                          [&](const layout::SwizzleTerm &term) {
+                            printer << "bit " << term.bit << " of " << term.dim
+                                    << " flips " << term.mask;
+                          });
+    printer << "]";
+  }
+  if (layout.padding().interval != 0) {
+    printer << ", padding = " << layout.padding().bytes << " after "
+            << layout.padding().interval;
+  }
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
 // TargetAttr
 //===----------------------------------------------------------------------===//
 

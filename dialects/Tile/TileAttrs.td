@@ -42,6 +42,29 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout",
   }];
 }
 
+def Tile_LdsLayoutAttr : Tile_Attr<"LdsLayout", "lds_layout"> {
+  let summary = "Where each element of a tile lies in LDS";
+  let description = [{
+    The map from element coordinates to byte addresses of an LDS buffer
+    (`tenon::layout::LdsLayout`): one stride per dimension in elements, a swizzle
+    and padding. A swizzle is a list of coordinate bits that, when set, flip bits
+    of the byte address; it stays within aligned blocks that no step along the
+    swizzling dimension divides, so that rows of 384 bytes are as good as rows
+    of 256. Strides may leave gaps.
+
+    ```mlir
+    // 128 rows of 64 elements of 2 bytes; bits 1 to 3 of the row flip the
+    // address in steps of 16 bytes.
+    #tile.lds_layout<[128, 64] of 16 bits, strides = [64, 1],
+      swizzle = [bit 1 of 0 flips 16, bit 2 of 0 flips 32, bit 3 of 0 flips 64]>
+    // 64 unused bytes after every 1024.
+    #tile.lds_layout<[128, 64] of 16 bits, strides = [64, 1], padding = 64 after 1024>
+    ```
+  }];
+  let parameters = (ins AttrParameter<"::tenon::layout::LdsLayout", "the map">:$layout);
+  let hasCustomAssemblyFormat = 1;
+}
+
 def Tile_TargetAttr : Tile_Attr<"Target", "target"> {
   let summary = "The chip a module is compiled for";
   let description = [{

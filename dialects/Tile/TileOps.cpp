@@ -3,6 +3,7 @@
 
 #include "dialects/Tile/Tile.h"
 
+#include "tenon/Layout/LdsCopy.h"
 #include "tenon/Layout/Scatter.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -439,8 +440,47 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
 // LDS
 //===----------------------------------------------------------------------===//
 
+AllocLdsOp tenon::tile::allocationOf(Value buffer) {
+  while (auto stage = buffer.getDefiningOp<LdsStageOp>()) {
+    buffer = stage.getBuffer();
+  }
+  return buffer.getDefiningOp<AllocLdsOp>();
+}
+
+void LdsStageOp::build(OpBuilder &builder, OperationState &state, Value buffer,
+                       Value index) {
+  build(builder, state, cast<LdsType>(buffer.getType()).getStageType(), buffer,
+        index);
+}
+
+LogicalResult LdsStageOp::verify() {
+  LdsType type = getBuffer().getType();
+  if (getType() != type.getStageType()) {
+    return emitOpError("expected one stage of ")
+           << type << ", " << type.getStageType() << ", found " << getType();
+  }
+  std::optional<int64_t> index = getConstantIntValue(OpFoldResult(getIndex()));
+  if (index && (*index < 0 || *index >= type.getStages())) {
+    return emitOpError("picks stage ")
+           << *index << " of a buffer of " << type.getStages();
+  }
+  return success();
+}
+
+/// Fails unless \p buffer is one stage.
+static LogicalResult verifyOneStage(Operation *op, LdsType buffer) {
+  if (buffer.getStages() != 1) {
+    return op->emitOpError("accesses a buffer of ")
+           << buffer.getStages() << " stages: pick one with tile.lds_stage";
+  }
+  return success();
+}
+
 static LogicalResult verifyLds(Operation *op, RankedTensorType tile,
                                LdsType buffer) {
+  if (failed(verifyOneStage(op, buffer))) {
+    return failure();
+  }
   if (tile.getShape() != buffer.getShape() ||
       tile.getElementType() != buffer.getElementType()) {
     return op->emitOpError("expected a tile of the buffer's shape and type ")
@@ -457,4 +497,29 @@ LogicalResult LdsStoreOp::verify() {
 LogicalResult LdsLoadOp::verify() {
   return verifyLds(*this, cast<RankedTensorType>(getType()),
                    getBuffer().getType());
+}
+
+LogicalResult CopyToLdsOp::verify() {
+  LdsType buffer = getBuffer().getType();
+  ViewType view = getView().getType();
+  auto tile = RankedTensorType::get(buffer.getShape(), buffer.getElementType());
+  if (failed(verifyAccess(*this, view, tile, getOffsets().size(),
+                          getLimits().size(), getLimitDivisors())) ||
+      failed(verifyOneStage(*this, buffer))) {
+    return failure();
+  }
+  auto made = getView().getDefiningOp<ViewOp>();
+  if (made && (view.getRank() == 0 || made.getStaticStrides().back() != 1)) {
+    return emitOpError("copies runs of elements: the last stride of the view "
+                       "must be 1");
+  }
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  auto copy =
+      layout::planLdsCopy(buffer.getLdsLayout(), kernel ? kernel.getWaves() : 1,
+                          /*laneBytes=*/16);
+  if (!copy) {
+    return emitOpError("cannot fill ")
+           << buffer << ": " << llvm::toString(copy.takeError());
+  }
+  return success();
 }

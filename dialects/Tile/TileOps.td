@@ -334,6 +334,22 @@ def Tile_AllocLdsOp : Tile_Op<"alloc_lds", [MemoryEffects<[MemAlloc]>]> {
   let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
 }
 
+def Tile_LdsStageOp : Tile_Op<"lds_stage", [Pure]> {
+  let summary = "One stage of an LDS buffer";
+  let description = [{
+    The index is uniform; it must be below the number of stages.
+
+    ```mlir
+    %b = tile.lds_stage %a[%i] : !tile.lds<64x64xbf16, stages = 2> -> !tile.lds<64x64xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_LdsType:$buffer, I32:$index);
+  let results = (outs Tile_LdsType:$result);
+  let assemblyFormat = "$buffer `[` $index `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$buffer, "::mlir::Value":$index)>];
+}
+
 def Tile_LdsStoreOp : Tile_Op<"lds_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Writes a tile to an LDS buffer";
   let description = [{
@@ -350,6 +366,53 @@ def Tile_LdsLoadOp : Tile_Op<"lds_load", [MemoryEffects<[MemRead]>]> {
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
   let hasVerifier = 1;
+}
+
+def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]>,
+                                               AttrSizedOperandSegments]> {
+  let summary = "Starts a copy from device memory into an LDS buffer";
+  let description = [{
+    All waves copy the tile of the buffer's shape at the offsets together, 16
+    bytes per lane and instruction, without registers in between. The buffer is
+    written at any time between this operation and the `tile.wait_copies` that
+    takes the token. What lies beyond the bound of the view arrives as zeros, and
+    so does what lies at or beyond a limit (`limits` and `limit_divisors` as for
+    `tile.load`; the limit of the last dimension is a multiple of 16 bytes).
+
+    A lane copies 16 bytes side by side along the last dimension: in LDS, whose
+    layout decides which ones, and in the view, whose last stride is 1. They must
+    begin at multiples of 4 bytes, which the strides and offsets at run time have
+    to see to, and lie within the bound or beyond it as a whole. The tile is a
+    whole number of instructions (1024 bytes) of each wave. `nontemporal` marks
+    data that are read once.
+
+    ```mlir
+    %t = tile.copy_to_lds %v[%i, %k], %b : !tile.view<2 x bf16>, !tile.lds<64x64xbf16> -> !tile.token
+    tile.wait_copies %t : !tile.token
+    tile.barrier
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$offsets,
+                       Variadic<I32>:$limits,
+                       OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
+                       Tile_LdsType:$buffer, UnitAttr:$nontemporal);
+  let results = (outs Tile_TokenType:$token);
+  let assemblyFormat = [{
+    $view `[` $offsets `]` (`within` `[` $limits^ `]`)? `,` $buffer attr-dict `:`
+    type($view) `,` type($buffer) `->` type($token)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_WaitCopiesOp : Tile_Op<"wait_copies", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until copies of this wave have arrived in LDS";
+  let description = [{
+    After it the wave's own share of the copies is in LDS; a `tile.barrier` after
+    it makes sure of the shares of the others. Later copies and loads stay in
+    flight, as far as it is known on every path that they are later.
+  }];
+  let arguments = (ins Variadic<Tile_TokenType>:$tokens);
+  let assemblyFormat = "$tokens attr-dict `:` type($tokens)";
 }
 
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -113,7 +113,25 @@ Parts Emitter::splat(Value scalar, int64_t registers) {
   return result;
 }
 
+/// Fails for tiles of 8-bit floats, which are held as bytes: they can be moved
+/// but not computed with.
+static LogicalResult checkArithmetic(Operation *op) {
+  for (Value value :
+       llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
+                           SmallVector<Value>(op->getResults()))) {
+    Type element = getElementTypeOrSelf(value.getType());
+    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8) {
+      return op->emitOpError("has a tile of ")
+             << element << ", which is not lowered yet";
+    }
+  }
+  return success();
+}
+
 LogicalResult Emitter::emitConstant(arith::ConstantOp op) {
+  if (failed(checkArithmetic(op))) {
+    return failure();
+  }
   auto layout = layoutOf(op.getResult());
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
   if (failed(layout)) {
@@ -174,6 +192,9 @@ static FailureOr<Value> approximated(Operation *op) {
 }
 
 LogicalResult Emitter::emitElementwise(Operation *op) {
+  if (failed(checkArithmetic(op))) {
+    return failure();
+  }
   Value result = op->getResult(0);
   auto layout = layoutOf(result);
   if (failed(layout)) {

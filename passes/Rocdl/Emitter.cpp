@@ -46,17 +46,23 @@ FailureOr<layout::Layout> Emitter::layoutOf(Value value) {
     return failure();
   }
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
-  bool known =
-      isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element) ||
-      (element.isSignlessInteger() &&
-       llvm::is_contained({1u, 8u, 16u, 32u, 64u},
-                          element.getIntOrFloatBitWidth()));
+  Type held = registerType(element);
+  bool known = isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(held) ||
+               (held.isSignlessInteger() &&
+                llvm::is_contained({1u, 8u, 16u, 32u, 64u},
+                                   held.getIntOrFloatBitWidth()));
   if (!known) {
     op->emitOpError("has a tile of ")
         << element << ", which is not lowered yet";
     return failure();
   }
   return layout.getLayout();
+}
+
+Type Emitter::registerType(Type element) {
+  return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8
+             ? b.getI8Type()
+             : element;
 }
 
 void Emitter::createFunction() {
@@ -191,6 +197,12 @@ LogicalResult Emitter::emitOp(Operation *op) {
                              tile::ReduceKind::Add, dot.getReducedDims());
       })
       .Case<tile::AllocLdsOp>([](auto) { return success(); })
+      .Case<tile::LdsStageOp>([](auto) { return success(); })
+      .Case<tile::CopyToLdsOp>([&](auto copy) { return emitCopy(copy); })
+      .Case<tile::WaitCopiesOp>([&](auto wait) {
+        emitWait(wait);
+        return success();
+      })
       .Case<tile::LdsStoreOp>([&](auto store) { return emitLdsStore(store); })
       .Case<tile::LdsLoadOp>([&](auto load) { return emitLdsLoad(load); })
       .Case<tile::BarrierOp>([&](auto) {
@@ -228,8 +240,12 @@ LogicalResult Emitter::emit() {
     return failure();
   }
   createFunction();
+  findCopies();
   planSinking();
-  return emitBlock(kernel.getBody().front());
+  if (failed(emitBlock(kernel.getBody().front()))) {
+    return failure();
+  }
+  return countWaits();
 }
 
 LogicalResult Emitter::emitBlock(Block &block) {
@@ -253,8 +269,15 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
   flushGuarded();
   SmallVector<Value> initial{scalars.lookup(loop.getLowerBound())};
   SmallVector<unsigned> widths;
+  auto isToken = [](Value value) {
+    return isa<tile::TokenType>(value.getType());
+  };
   for (auto [init, arg] :
        llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs())) {
+    if (isToken(init)) {
+      widths.push_back(0);
+      continue;
+    }
     if (!isa<RankedTensorType>(init.getType())) {
       widths.push_back(0);
       initial.push_back(scalars.lookup(init));
@@ -290,6 +313,9 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
   unsigned next = 1;
   for (auto [arg, result, width] :
        llvm::zip_equal(loop.getRegionIterArgs(), loop.getResults(), widths)) {
+    if (isToken(arg)) {
+      continue;
+    }
     if (width == 0) {
       scalars.map(arg, test->getArgument(next));
       scalars.map(result, test->getArgument(next++));
@@ -314,6 +340,9 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
   SmallVector<Value> again{LLVM::AddOp::create(b, loc, counter, step)};
   for (auto [value, width] : llvm::zip_equal(
            loop.getBody()->getTerminator()->getOperands(), widths)) {
+    if (isToken(value)) {
+      continue;
+    }
     if (width == 0) {
       again.push_back(scalars.lookup(value));
     } else {

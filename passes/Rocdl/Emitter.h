@@ -60,10 +60,27 @@ struct BufferAccess {
   mlir::Value uniformOffset; ///< bytes, not range-checked
 };
 
+/// Where a buffer, or a stage of it, lies in LDS.
+struct LdsPlace {
+  int64_t begin = 0;   ///< bytes from the start of the workgroup's LDS
+  mlir::Value uniform; ///< bytes beyond that known at run time, or null
+};
+
+/// The accesses of a thread to a tile in LDS, in the order of the registers.
+struct LdsAddresses {
+  unsigned count = 1; ///< registers per access
+  unsigned bytes = 1; ///< per access
+  llvm::SmallVector<mlir::Value> pointers;
+};
+
 /// Whether a bit of a register's coordinate along \p dim is also moved by a
 /// lane or a wave. If not, the coordinates of register and thread add up.
 bool overlapsThreads(const layout::Layout &layout, unsigned dim,
                      int64_t coordinate);
+
+/// The largest power of two that a uniform index is known to be a multiple of;
+/// 2^30 for 0.
+int64_t knownDivisor(mlir::OpFoldResult value);
 
 class Emitter {
 public:
@@ -89,6 +106,8 @@ private:
   mlir::Value intrinsic(llvm::StringRef name, mlir::Type type,
                         mlir::ValueRange args);
   mlir::FailureOr<layout::Layout> layoutOf(mlir::Value tile);
+  /// The type in which registers hold elements: 8-bit floats are bytes.
+  mlir::Type registerType(mlir::Type element);
 
   // LaneMap.cpp
   /// The part of coordinate `dim` that lane and wave contribute, or null when
@@ -150,12 +169,35 @@ private:
   void planSinking();
 
   // Lds.cpp
-  mlir::FailureOr<mlir::Value> ldsAddress(mlir::Value buffer,
-                                          mlir::Value offset, int64_t constant);
+  mlir::Value xorOfImages(mlir::Value index, llvm::ArrayRef<int64_t> images);
+  mlir::Value opaque(mlir::Value value);
+  mlir::FailureOr<LdsPlace> ldsPlace(mlir::Operation *op, mlir::Value buffer);
+  /// `offset` (or null) plus `constant` bytes from the start of LDS.
+  mlir::Value ldsPointer(mlir::Value offset, int64_t constant);
+  mlir::FailureOr<LdsAddresses> ldsAddresses(mlir::Operation *op,
+                                             mlir::Value buffer,
+                                             const layout::Layout &layout);
+  /// Tells LLVM that \p access and copies in flight do not overlap.
+  void markLdsAccess(mlir::LLVM::AliasAnalysisOpInterface access);
   mlir::LogicalResult emitLdsStore(tile::LdsStoreOp op);
   mlir::LogicalResult emitLdsLoad(tile::LdsLoadOp op);
+
+  // Copy.cpp
   void emitBarrier();
   void emitOrderFence();
+  void pin(uint32_t mayCross);
+  void findCopies();
+  bool hasCopies() const { return copyScope != nullptr; }
+  mlir::Value swizzleMask(const layout::LdsLayout &lds,
+                          llvm::ArrayRef<mlir::Value> coordinates);
+  llvm::SmallVector<mlir::Value> coordinatesAt(const layout::LdsLayout &lds,
+                                               mlir::Value address);
+  mlir::LogicalResult emitCopy(tile::CopyToLdsOp op);
+  void emitWait(tile::WaitCopiesOp op);
+  /// Notes that `op` has issued `count` vector-memory instructions, and pins
+  /// them where waits are counted.
+  void noteIssued(mlir::Operation *op, unsigned count);
+  mlir::LogicalResult countWaits();
 
   // Reduce.cpp
   mlir::LogicalResult emitReduction(mlir::Operation *op, mlir::Value lhs,
@@ -205,6 +247,13 @@ private:
   llvm::SmallVector<std::pair<ReplicaMask, std::function<void()>>> waiting;
   llvm::DenseMap<mlir::Operation *, ReplicaMask> sunk;
   bool guardFailed = false;
+
+  /// Set in kernels that copy into LDS: the alias scopes of the copies and of
+  /// the other accesses to LDS.
+  mlir::ArrayAttr copyScope, ldsScope;
+  llvm::DenseMap<mlir::Operation *, unsigned> issuedBy;
+  llvm::SmallVector<std::pair<tile::WaitCopiesOp, mlir::ROCDL::SWaitcntOp>>
+      copyWaits;
 };
 
 } // namespace tenon::rocdl

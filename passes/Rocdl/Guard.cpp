@@ -122,8 +122,8 @@ void Emitter::planSinking() {
         continue;
       }
     }
-    if (isa<tile::BarrierOp, tile::OrderFenceOp, tile::LoadOp, tile::LdsLoadOp>(
-            op)) {
+    if (isa<tile::BarrierOp, tile::OrderFenceOp, tile::LoadOp, tile::LdsLoadOp,
+            tile::CopyToLdsOp, tile::WaitCopiesOp>(op)) {
       ++segment;
     }
   }

@@ -3,67 +3,84 @@
 
 #include "passes/Rocdl/Emitter.h"
 
+#include "tenon/Layout/LdsAddressing.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include <map>
+
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::rocdl;
 
-/// Strides in bytes of a row-major buffer.
-static SmallVector<OpFoldResult> rowMajorBytes(OpBuilder &b,
-                                               tile::LdsType type) {
-  int64_t stride = type.getElementType().getIntOrFloatBitWidth() / 8;
-  SmallVector<OpFoldResult> strides(type.getShape().size());
-  for (int64_t dim = strides.size() - 1; dim >= 0; --dim) {
-    strides[dim] = b.getI64IntegerAttr(stride);
-    stride *= type.getShape()[dim];
+// An LDS instruction adds an unsigned constant of 16 bits to the address.
+static constexpr int64_t ldsOffsetRange = int64_t(1) << 16;
+static constexpr unsigned widestAccessBits = 128;
+
+/// Strides in bytes of an LDS layout.
+static SmallVector<OpFoldResult> stridesInBytes(OpBuilder &b,
+                                                const layout::LdsLayout &lds) {
+  SmallVector<OpFoldResult> strides;
+  for (int64_t stride : lds.strides()) {
+    strides.push_back(b.getI64IntegerAttr(stride * lds.elementBits() / 8));
   }
   return strides;
 }
 
-namespace {
-/// How a placed tile lies in a row-major buffer.
-struct LdsAccess {
-  unsigned count; ///< registers per instruction
-  unsigned elementBytes;
-  SmallVector<int64_t> offsets; ///< bytes, one per instruction
-};
-} // namespace
-
-static FailureOr<LdsAccess> planLds(Operation *op, const layout::Layout &layout,
-                                    tile::LdsType type) {
-  SmallVector<int64_t> strides(layout.rank(), 1);
-  for (int64_t dim = int64_t(layout.rank()) - 2; dim >= 0; --dim) {
-    strides[dim] = strides[dim + 1] * type.getShape()[dim + 1];
-  }
-  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
-  LdsAccess access;
-  access.elementBytes = bits / 8;
-  access.count = layout.vectorWidth(strides, bits, 128);
-  // An LDS access is aligned to its own size.
-  while (access.count > 1 &&
-         layout.runAlignment(strides, access.count) % access.count != 0) {
-    access.count /= 2;
-  }
-  for (int64_t reg = 0; reg < layout.numRegisters(); reg += access.count) {
-    SmallVector<int64_t> coordinates = layout.coordinates(reg, 0, 0);
-    int64_t offset = 0;
-    for (unsigned dim = 0; dim < layout.rank(); ++dim) {
-      if (overlapsThreads(layout, dim, coordinates[dim])) {
-        return op->emitOpError("accesses LDS through a swizzled register "
-                               "layout, which is not lowered yet");
-      }
-      offset += coordinates[dim] * strides[dim];
+/// The xor of the images of the set bits of \p index.
+Value Emitter::xorOfImages(Value index, ArrayRef<int64_t> images) {
+  // Bits that move by the same distance are one shift.
+  std::map<int, int64_t> masks;
+  for (auto [bit, image] : llvm::enumerate(images)) {
+    for (int64_t rest = image; rest != 0; rest &= rest - 1) {
+      int to = llvm::countr_zero(static_cast<uint64_t>(rest));
+      masks[to - static_cast<int>(bit)] |= int64_t(1) << to;
     }
-    access.offsets.push_back(offset * access.elementBytes);
   }
-  return access;
+  Value result;
+  for (auto [distance, mask] : masks) {
+    Value moved = index;
+    if (distance > 0) {
+      moved = LLVM::ShlOp::create(b, loc, moved, i32(distance));
+    } else if (distance < 0) {
+      moved = LLVM::LShrOp::create(b, loc, moved, i32(-distance));
+    }
+    moved = LLVM::AndOp::create(b, loc, moved, i32(mask));
+    result =
+        result ? LLVM::XOrOp::create(b, loc, result, moved).getResult() : moved;
+  }
+  return result;
 }
 
-FailureOr<Value> Emitter::ldsAddress(Value buffer, Value offset,
-                                     int64_t constant) {
+/// Hides from LLVM how a value in a vector register was computed: it would add
+/// up constants and split the sum anew for every access.
+Value Emitter::opaque(Value value) {
+  return LLVM::InlineAsmOp::create(
+             b, loc, value.getType(), value, /*asm_string=*/"",
+             /*constraints=*/"=v,0", /*has_side_effects=*/false,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
+
+FailureOr<LdsPlace> Emitter::ldsPlace(Operation *op, Value buffer) {
+  LdsPlace place;
+  while (auto stage = buffer.getDefiningOp<tile::LdsStageOp>()) {
+    int64_t bytes = stage.getBuffer().getType().getStageBytes();
+    if (auto index = getConstantIntValue(OpFoldResult(stage.getIndex()))) {
+      place.begin += *index * bytes;
+    } else {
+      place.uniform =
+          addI32(place.uniform,
+                 LLVM::MulOp::create(b, loc, scalars.lookup(stage.getIndex()),
+                                     i32(bytes)));
+    }
+    buffer = stage.getBuffer();
+  }
   auto alloc = buffer.getDefiningOp<tile::AllocLdsOp>();
   if (!alloc || !alloc.getOffset() || !lds) {
-    buffer.getDefiningOp()->emitOpError(
-        "has no place in LDS: run tile-plan-lds first");
+    Operation *where = alloc ? alloc.getOperation() : op;
+    where->emitOpError("has no place in LDS: run tile-plan-lds first");
     return failure();
   }
   int64_t begin = *alloc.getOffset();
@@ -76,15 +93,82 @@ FailureOr<Value> Emitter::ldsAddress(Value buffer, Value offset,
         << size << " bytes of LDS";
     return failure();
   }
+  place.begin += begin;
+  return place;
+}
+
+Value Emitter::ldsPointer(Value offset, int64_t constant) {
   Value address = LLVM::AddressOfOp::create(b, loc, lds);
   if (offset) {
     address = LLVM::GEPOp::create(b, loc, address.getType(), b.getI8Type(),
                                   address, ArrayRef<LLVM::GEPArg>{offset});
   }
-  int32_t place = begin + constant;
-  return LLVM::GEPOp::create(b, loc, address.getType(), b.getI8Type(), address,
-                             ArrayRef<LLVM::GEPArg>{place})
-      .getResult();
+  return LLVM::GEPOp::create(
+      b, loc, address.getType(), b.getI8Type(), address,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(constant)});
+}
+
+FailureOr<LdsAddresses> Emitter::ldsAddresses(Operation *op, Value buffer,
+                                              const layout::Layout &layout) {
+  layout::LdsLayout lds = cast<tile::LdsType>(buffer.getType()).getLdsLayout();
+  auto split = layout::splitLdsAddresses(layout, lds, widestAccessBits);
+  if (!split) {
+    op->emitOpError("accesses LDS through layouts that are not lowered yet: ")
+        << llvm::toString(split.takeError());
+    return failure();
+  }
+  FailureOr<LdsPlace> place = ldsPlace(op, buffer);
+  if (failed(place)) {
+    return failure();
+  }
+  SmallVector<int64_t> images(split->laneImages);
+  images.append(split->waveImages.begin(), split->waveImages.end());
+  Value thread = xorOfImages(threadId(), images);
+  if (split->addsCoordinates) {
+    FailureOr<Value> sum = threadOffset(layout, stridesInBytes(b, lds));
+    if (failed(sum)) {
+      return failure();
+    }
+    thread = thread && *sum
+                 ? LLVM::XOrOp::create(b, loc, *sum, thread).getResult()
+                 : (*sum ? *sum : thread);
+  }
+  // One register per pattern of flipped bits and per range of constants.
+  std::map<std::pair<int64_t, int64_t>, Value> bases;
+  auto baseOf = [&](int64_t flips, int64_t beyond) {
+    Value &base = bases[{flips, beyond}];
+    if (base) {
+      return base;
+    }
+    base = thread;
+    if (flips != 0) {
+      base = LLVM::XOrOp::create(b, loc, base, i32(flips));
+    }
+    if (base && split->padding.interval != 0) {
+      Value rows = LLVM::LShrOp::create(
+          b, loc, base, i32(llvm::Log2_64(split->padding.interval)));
+      base = LLVM::AddOp::create(
+          b, loc, base,
+          LLVM::MulOp::create(b, loc, rows, i32(split->padding.bytes)));
+    }
+    if (beyond == 0) {
+      base = addI32(base, place->uniform);
+    } else {
+      Value start = addI32(place->uniform, i32(beyond));
+      base = opaque(addI32(base, start));
+    }
+    return base;
+  };
+  LdsAddresses result;
+  result.count = split->registersPerAccess;
+  result.bytes = result.count * lds.elementBits() / 8;
+  for (const layout::LdsAddressing::Access &access : split->accesses) {
+    int64_t constant = place->begin + access.offset;
+    int64_t beyond = constant / ldsOffsetRange * ldsOffsetRange;
+    Value base = baseOf(access.flips, beyond);
+    result.pointers.push_back(ldsPointer(base, constant - beyond));
+  }
+  return result;
 }
 
 LogicalResult Emitter::emitLdsStore(tile::LdsStoreOp op) {
@@ -92,28 +176,19 @@ LogicalResult Emitter::emitLdsStore(tile::LdsStoreOp op) {
   if (failed(layout)) {
     return failure();
   }
-  tile::LdsType type = op.getBuffer().getType();
-  auto access = planLds(op, *layout, type);
-  auto thread = threadOffset(*layout, rowMajorBytes(b, type));
+  auto addresses = ldsAddresses(op, op.getBuffer(), *layout);
   auto mask = replicas(*layout);
-  if (failed(access) || failed(thread) || failed(mask)) {
+  if (failed(addresses) || failed(mask)) {
     return failure();
   }
-  SmallVector<Value> addresses;
-  for (int64_t offset : access->offsets) {
-    FailureOr<Value> address = ldsAddress(op.getBuffer(), *thread, offset);
-    if (failed(address)) {
-      return failure();
-    }
-    addresses.push_back(*address);
-  }
-  guarded(*mask, [this, addresses, access = *access, op]() mutable {
+  guarded(*mask, [this, addresses = std::move(*addresses), op]() mutable {
     loc = op.getLoc();
-    for (auto [index, address] : llvm::enumerate(addresses)) {
-      Value vector =
-          toVector(parts(op.getValue()), index * access.count, access.count);
-      LLVM::StoreOp::create(b, loc, vector, address,
-                            access.count * access.elementBytes);
+    for (auto [index, pointer] : llvm::enumerate(addresses.pointers)) {
+      Value vector = toVector(parts(op.getValue()), index * addresses.count,
+                              addresses.count);
+      auto store =
+          LLVM::StoreOp::create(b, loc, vector, pointer, addresses.bytes);
+      markLdsAccess(store);
     }
   });
   return success();
@@ -125,53 +200,24 @@ LogicalResult Emitter::emitLdsLoad(tile::LdsLoadOp op) {
   if (failed(layout)) {
     return failure();
   }
-  tile::LdsType type = op.getBuffer().getType();
-  auto access = planLds(op, *layout, type);
-  auto thread = threadOffset(*layout, rowMajorBytes(b, type));
-  if (failed(access) || failed(thread)) {
+  auto addresses = ldsAddresses(op, op.getBuffer(), *layout);
+  if (failed(addresses)) {
     return failure();
   }
-  Type vectorType =
-      access->count == 1
-          ? type.getElementType()
-          : Type(VectorType::get(access->count, type.getElementType()));
-  SmallVector<Value> elements;
-  for (int64_t offset : access->offsets) {
-    FailureOr<Value> address = ldsAddress(op.getBuffer(), *thread, offset);
-    if (failed(address)) {
-      return failure();
-    }
-    Value vector = LLVM::LoadOp::create(b, loc, vectorType, *address,
-                                        access->count * access->elementBytes);
-    appendVector(elements, vector, access->count);
+  Type element = registerType(op.getBuffer().getType().getElementType());
+  Type vectorType = addresses->count == 1
+                        ? element
+                        : Type(VectorType::get(addresses->count, element));
+  Parts loaded;
+  loaded.width = addresses->count;
+  for (Value pointer : addresses->pointers) {
+    auto load =
+        LLVM::LoadOp::create(b, loc, vectorType, pointer, addresses->bytes);
+    markLdsAccess(load);
+    loaded.values.push_back(load);
   }
-  tiles[op.getResult()] = fromElements(elements);
+  Parts kept =
+      repack(loaded, keptWidth(op.getResult(), layout->numRegisters()));
+  tiles[op.getResult()] = std::move(kept);
   return success();
-}
-
-void Emitter::emitBarrier() {
-  flushGuarded();
-  // Fences that name LDS alone: accesses to device memory stay in flight.
-  auto onlyLds =
-      LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local");
-  auto fence = [&](LLVM::AtomicOrdering ordering) {
-    auto op = LLVM::FenceOp::create(b, loc, ordering, "workgroup");
-    op->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(), onlyLds);
-  };
-  fence(LLVM::AtomicOrdering::release);
-  ROCDL::SBarrierOp::create(b, loc);
-  fence(LLVM::AtomicOrdering::acquire);
-}
-
-void Emitter::emitOrderFence() {
-  flushGuarded();
-  // Two parts: an empty statement that may write any memory, which keeps LLVM
-  // IR passes and instruction selection from moving accesses, and a barrier for
-  // the machine scheduler that everything but vector memory may cross.
-  LLVM::InlineAsmOp::create(
-      b, loc, TypeRange(), ValueRange(), /*asm_string=*/"",
-      /*constraints=*/"~{memory}", /*has_side_effects=*/true,
-      /*is_align_stack=*/false, LLVM::TailCallKind::None,
-      LLVM::AsmDialectAttr(), ArrayAttr());
-  ROCDL::SchedBarrier::create(b, loc, 0x78F);
 }

@@ -15,9 +15,7 @@ static constexpr int32_t rawBufferFlags = 7 << 12 | 4 << 15;
 // Bit `nt` of the cache policy of a buffer access.
 static constexpr int32_t nontemporalPolicy = 2;
 
-/// The largest power of two that a uniform index is known to be a multiple of;
-/// 2^30 for 0.
-static int64_t knownDivisor(OpFoldResult value) {
+int64_t tenon::rocdl::knownDivisor(OpFoldResult value) {
   static constexpr int64_t any = int64_t(1) << 30;
   auto powerOf = [](int64_t value) {
     return value == 0 ? any : std::min(any, value & -value);
@@ -319,8 +317,8 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   if (failed(accesses)) {
     return failure();
   }
-  Type elementType =
-      cast<RankedTensorType>(op.getResult().getType()).getElementType();
+  Type elementType = registerType(
+      cast<RankedTensorType>(op.getResult().getType()).getElementType());
   SmallVector<Value> elements;
   Parts whole;
   whole.width = keptWidth(op.getResult(), layout->numRegisters());
@@ -344,6 +342,8 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   }
   Parts emitted = elements.empty() ? std::move(whole) : fromElements(elements);
   tiles[op.getResult()] = std::move(emitted);
+  // LLVM drops a load that nothing uses.
+  noteIssued(op, op.use_empty() ? 0 : accesses->size());
   return success();
 }
 
@@ -364,6 +364,7 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   }
   Location storeLoc = op.getLoc();
   bool nontemporal = op.getNontemporal();
+  size_t issued = mask->any() ? 0 : accesses->size();
   guarded(*mask, [this, view, accesses = std::move(*accesses), storeLoc,
                   nontemporal, value = op.getValue()] {
     loc = storeLoc;
@@ -380,5 +381,6 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
           policy, ArrayAttr(), ArrayAttr(), ArrayAttr());
     }
   });
+  noteIssued(op, issued);
   return success();
 }

@@ -223,14 +223,29 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves = 1 : i32
 
 // -----
 
-// The same in LDS.
-#swizzled = #tile.layout<[4, 64], register = [[1, 1], [2, 2]],
-  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>
+// In LDS, where a row is no power of two: neither sum nor xor.
+#swizzled = #tile.layout<[4, 48], register = [[1, 1], [2, 2]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 0], [0, 0]], wave = [], outer = [register 3 * 16 along 1]>
 module attributes {tile.target = #tile.target<"gfx950">} {
-tile.kernel @k() attributes {waves = 1 : i32, lds_bytes = 1024 : i64} {
-  %b = tile.alloc_lds at 0 : !tile.lds<4x64xf32>
-  // expected-error @+1 {{accesses LDS through a swizzled register layout, which is not lowered yet}}
-  %a = tile.lds_load %b : !tile.lds<4x64xf32> -> tensor<4x64xf32, #swizzled>
+tile.kernel @k() attributes {waves = 1 : i32, lds_bytes = 768 : i64} {
+  %b = tile.alloc_lds at 0 : !tile.lds<4x48xf32>
+  // expected-error @+1 {{accesses LDS through layouts that are not lowered yet}}
+  %a = tile.lds_load %b : !tile.lds<4x48xf32> -> tensor<4x48xf32, #swizzled>
+  tile.return
+}
+}
+
+// -----
+
+// A chip that copies only 4 bytes per lane.
+module attributes {tile.target = #tile.target<"gfx942">} {
+tile.kernel @k(%p: !tile.ptr<i8>, %n: i32) attributes {waves = 1 : i32, lds_bytes = 1024 : i64} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<i8> -> !tile.view<1 x i8>
+  %b = tile.alloc_lds at 0 : !tile.lds<1024xi8>
+  // expected-error @+1 {{copies 16 bytes per lane into LDS, which gfx942 cannot}}
+  %t = tile.copy_to_lds %v[%c0], %b : !tile.view<1 x i8>, !tile.lds<1024xi8> -> !tile.token
+  tile.wait_copies %t : !tile.token
   tile.return
 }
 }

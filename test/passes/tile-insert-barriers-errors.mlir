@@ -38,3 +38,31 @@ tile.kernel @k() attributes {waves = 4 : i32} {
   }
   tile.return
 }
+
+// -----
+
+// A barrier cannot make up for a wait.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %a = tile.alloc_lds at 0 : !tile.lds<256xf32>
+  // expected-note @+1 {{the copy}}
+  %t = tile.copy_to_lds %v[%c0], %a : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+  tile.barrier
+  // expected-error @+1 {{accesses LDS that a copy in flight writes: a tile.wait_copies is missing}}
+  %x = tile.lds_load %a : !tile.lds<256xf32> -> tensor<256xf32>
+  tile.wait_copies %t : !tile.token
+  tile.return
+}
+
+// -----
+
+// The LDS of a workgroup that has ended belongs to another.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %a = tile.alloc_lds at 0 : !tile.lds<256xf32>
+  // expected-error @+1 {{the kernel may end while this copy is in flight: a tile.wait_copies on every path is missing}}
+  %t = tile.copy_to_lds %v[%c0], %a : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+  tile.return
+}

@@ -116,3 +116,65 @@ tile.kernel @again(%f: f32) attributes {waves = 4 : i32} {
   // CHECK-NEXT: tile.return
   tile.return
 }
+
+// A copy writes until the wait; other waves may read behind a barrier after it.
+// CHECK-LABEL: tile.kernel @copy_then_read(
+tile.kernel @copy_then_read(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %a = tile.alloc_lds at 0 : !tile.lds<256xf32>
+  // CHECK: tile.copy_to_lds
+  %t = tile.copy_to_lds %v[%c0], %a : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+  // CHECK-NEXT: tile.wait_copies
+  tile.wait_copies %t : !tile.token
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_load
+  %x = tile.lds_load %a : !tile.lds<256xf32> -> tensor<256xf32>
+  // A copy may overwrite what was read only behind a barrier.
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.copy_to_lds
+  %u = tile.copy_to_lds %v[%c0], %a : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+  tile.wait_copies %u : !tile.token
+  // CHECK: tile.return
+  tile.return
+}
+
+// A barrier before the wait does not count: the other waves' shares are in
+// flight across it.
+// CHECK-LABEL: tile.kernel @barrier_before_wait(
+tile.kernel @barrier_before_wait(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %a = tile.alloc_lds at 0 : !tile.lds<256xf32>
+  // CHECK: tile.copy_to_lds
+  %t = tile.copy_to_lds %v[%c0], %a : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+  tile.barrier
+  // CHECK: tile.wait_copies
+  tile.wait_copies %t : !tile.token
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_load
+  %x = tile.lds_load %a : !tile.lds<256xf32> -> tensor<256xf32>
+  tile.return
+}
+
+// Stages that differ for sure do not depend on each other; an index that is
+// known at run time only may be any.
+// CHECK-LABEL: tile.kernel @stages(
+tile.kernel @stages(%f: f32, %i: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<128xf32, stages = 2>
+  %s0 = tile.lds_stage %a[%c0] : !tile.lds<128xf32, stages = 2> -> !tile.lds<128xf32>
+  %s1 = tile.lds_stage %a[%c1] : !tile.lds<128xf32, stages = 2> -> !tile.lds<128xf32>
+  %si = tile.lds_stage %a[%i] : !tile.lds<128xf32, stages = 2> -> !tile.lds<128xf32>
+  // CHECK: tile.lds_store
+  tile.lds_store %t, %s0 : tensor<128xf32>, !tile.lds<128xf32>
+  // CHECK-NEXT: tile.lds_load
+  %x = tile.lds_load %s1 : !tile.lds<128xf32> -> tensor<128xf32>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_load
+  %y = tile.lds_load %si : !tile.lds<128xf32> -> tensor<128xf32>
+  // CHECK-NEXT: tile.return
+  tile.return
+}

@@ -108,4 +108,42 @@ tile.kernel @none() attributes {waves = 4 : i32} {
   tile.return
 }
 
+// All stages of a buffer lie one behind the other, at multiples of 16 bytes (5
+// elements of 4 bytes take 32). A layout with gaps takes what it spans.
+// CHECK-LABEL: tile.kernel @stages(
+// CHECK-SAME: lds_bytes = 3872 : i64
+// expected-remark @+1 {{3872 bytes of LDS}}
+tile.kernel @stages(%f: f32, %i: i32) attributes {waves = 4 : i32} {
+  %s = tile.splat %f : f32 -> tensor<5xf32>
+  %t = tile.splat %f : f32 -> tensor<8x64xf32>
+  // CHECK: tile.alloc_lds at 0 : <5xf32, stages = 50>
+  %a = tile.alloc_lds : !tile.lds<5xf32, stages = 50>
+  // CHECK: tile.alloc_lds at 1600 : <8x64xf32, #tile.lds_layout<[8, 64] of 32 bits, strides = [72, 1]>>
+  %b = tile.alloc_lds : !tile.lds<8x64xf32, #tile.lds_layout<[8, 64] of 32 bits, strides = [72, 1]>>
+  %stage = tile.lds_stage %a[%i] : !tile.lds<5xf32, stages = 50> -> !tile.lds<5xf32>
+  tile.lds_store %s, %stage : tensor<5xf32>, !tile.lds<5xf32>
+  tile.lds_store %t, %b : tensor<8x64xf32>, !tile.lds<8x64xf32, #tile.lds_layout<[8, 64] of 32 bits, strides = [72, 1]>>
+  %u = tile.lds_load %b : !tile.lds<8x64xf32, #tile.lds_layout<[8, 64] of 32 bits, strides = [72, 1]>> -> tensor<8x64xf32>
+  %v = tile.lds_load %stage : !tile.lds<5xf32> -> tensor<5xf32>
+  tile.return
+}
+
+// A copy occupies its buffer until the wait, whoever reads it: the second buffer
+// cannot have the place of the first.
+// CHECK-LABEL: tile.kernel @in_flight(
+// CHECK-SAME: lds_bytes = 32768 : i64
+// expected-remark @+1 {{32768 bytes of LDS}}
+tile.kernel @in_flight(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %w = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %t = tile.splat %f : f32 -> tensor<4096xf32>
+  %a = tile.alloc_lds : !tile.lds<4096xf32>
+  %b = tile.alloc_lds : !tile.lds<4096xf32>
+  %token = tile.copy_to_lds %w[%c0], %a : !tile.view<1 x f32>, !tile.lds<4096xf32> -> !tile.token
+  tile.lds_store %t, %b : tensor<4096xf32>, !tile.lds<4096xf32>
+  %u = tile.lds_load %b : !tile.lds<4096xf32> -> tensor<4096xf32>
+  tile.wait_copies %token : !tile.token
+  tile.return
+}
+
 }

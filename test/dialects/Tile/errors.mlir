@@ -590,3 +590,58 @@ tile.kernel @k() attributes {waves = 1 : i32} {
   %b = tile.alloc_lds at -16 : !tile.lds<32xf32>
   tile.return
 }
+
+// -----
+
+// Accesses go to one stage.
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %b = tile.alloc_lds : !tile.lds<64xf32, stages = 2>
+  // expected-error @+1 {{accesses a buffer of 2 stages: pick one with tile.lds_stage}}
+  %a = tile.lds_load %b : !tile.lds<64xf32, stages = 2> -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+// A stage has the type of its buffer.
+tile.kernel @k(%i: i32) attributes {waves = 1 : i32} {
+  %b = tile.alloc_lds : !tile.lds<64xf32, stages = 2>
+  // expected-error @+1 {{expected one stage of '!tile.lds<64xf32, stages = 2>', '!tile.lds<64xf32>', found '!tile.lds<32xf32>'}}
+  %s = tile.lds_stage %b[%i] : !tile.lds<64xf32, stages = 2> -> !tile.lds<32xf32>
+  tile.return
+}
+
+// -----
+
+// There is no such stage.
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %c2 = arith.constant 2 : i32
+  %b = tile.alloc_lds : !tile.lds<64xf32, stages = 2>
+  // expected-error @+1 {{picks stage 2 of a buffer of 2}}
+  %s = tile.lds_stage %b[%c2] : !tile.lds<64xf32, stages = 2> -> !tile.lds<64xf32>
+  tile.return
+}
+
+// -----
+
+// The waves copy whole instructions.
+tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [64, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %b = tile.alloc_lds : !tile.lds<16x64xbf16>
+  // expected-error @+1 {{cannot fill '!tile.lds<16x64xbf16>': 2048 bytes, no multiple of 4096: 1024 bytes per instruction of each of 4 waves}}
+  %t = tile.copy_to_lds %v[%c0, %c0], %b : !tile.view<2 x bf16>, !tile.lds<16x64xbf16> -> !tile.token
+  tile.return
+}
+
+// -----
+
+// Lanes copy runs of elements.
+tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1, 64] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %b = tile.alloc_lds : !tile.lds<16x64xbf16>
+  // expected-error @+1 {{the last stride of the view must be 1}}
+  %t = tile.copy_to_lds %v[%c0, %c0], %b : !tile.view<2 x bf16>, !tile.lds<16x64xbf16> -> !tile.token
+  tile.return
+}

@@ -137,4 +137,28 @@ tile.kernel @scatter(%f: f32) attributes {waves = 1 : i32} {
   tile.return
 }
 
+// Buffers with a layout of their own and with stages; copies into them.
+// CHECK-LABEL: tile.kernel @copies(
+tile.kernel @copies(%p: !tile.ptr<bf16>, %n: i32, %i: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [64, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  // CHECK: %[[B:.*]] = tile.alloc_lds : <128x64xbf16, #tile.lds_layout<[128, 64] of 16 bits, strides = [64, 1], swizzle = [bit 1 of 0 flips 16, bit 2 of 0 flips 32]>, stages = 3>
+  %b = tile.alloc_lds : !tile.lds<128x64xbf16, #tile.lds_layout<[128, 64] of 16 bits, strides = [64, 1],
+      swizzle = [bit 1 of 0 flips 16, bit 2 of 0 flips 32]>, stages = 3>
+  // CHECK: %[[S:.*]] = tile.lds_stage %[[B]][%{{.*}}] : <128x64xbf16, {{.*}}, stages = 3> -> <128x64xbf16, #tile.lds_layout<{{.*}}>>
+  %s = tile.lds_stage %b[%i] : !tile.lds<128x64xbf16, #tile.lds_layout<[128, 64] of 16 bits, strides = [64, 1],
+      swizzle = [bit 1 of 0 flips 16, bit 2 of 0 flips 32]>, stages = 3>
+      -> !tile.lds<128x64xbf16, #tile.lds_layout<[128, 64] of 16 bits, strides = [64, 1],
+      swizzle = [bit 1 of 0 flips 16, bit 2 of 0 flips 32]>>
+  // CHECK: %[[T:.*]] = tile.copy_to_lds %{{.*}}[%{{.*}}, %{{.*}}], %[[S]] {nontemporal} : <2 x bf16>, <128x64xbf16, {{.*}}> -> !tile.token
+  %t = tile.copy_to_lds %v[%i, %c0], %s {nontemporal} : !tile.view<2 x bf16>,
+      !tile.lds<128x64xbf16, #tile.lds_layout<[128, 64] of 16 bits, strides = [64, 1],
+      swizzle = [bit 1 of 0 flips 16, bit 2 of 0 flips 32]>> -> !tile.token
+  // CHECK: tile.wait_copies %[[T]] : !tile.token
+  tile.wait_copies %t : !tile.token
+  // CHECK: tile.alloc_lds : <8x64xf32, #tile.lds_layout<[8, 64] of 32 bits, strides = [72, 1], padding = 16 after 256>>
+  %c = tile.alloc_lds : !tile.lds<8x64xf32, #tile.lds_layout<[8, 64] of 32 bits, strides = [72, 1], padding = 16 after 256>>
+  tile.return
+}
+
 }

@@ -147,3 +147,30 @@ func.func private @f(tensor<64xf32, #l>)
 // The message for a chip that is not known lists those that are.
 // expected-error @+1 {{unknown target 'gfx90a'; known targets: gfx942, gfx950}}
 module attributes {tile.target = #tile.target<"gfx90a">} {}
+
+// -----
+
+// The layout is one of the buffer's tile.
+// expected-error @+1 {{the LDS layout is of [32] elements of 32 bits, the buffer of [64] x 'f32'}}
+func.func private @f(!tile.lds<64xf32, #tile.lds_layout<[32] of 32 bits, strides = [1]>>)
+
+// -----
+
+// Elements have addresses of their own.
+// expected-error @+1 {{expected a stride of at least 64 elements}}
+func.func private @f(!tile.lds<8x64xf32, #tile.lds_layout<[8, 64] of 32 bits, strides = [32, 1]>>)
+
+// -----
+
+// expected-error @+1 {{expected 1 stage of an LDS buffer or more, found 0}}
+func.func private @f(!tile.lds<64xf32, stages = 0>)
+
+// -----
+
+// expected-error @+1 {{an LDS buffer has at most 1073741824 bytes}}
+func.func private @f(!tile.lds<4096xf32, stages = 1000000>)
+
+// -----
+
+// expected-error @+1 {{expected 'swizzle' or 'padding', each once, found 'offset'}}
+func.func private @f(!tile.lds<64xf32, #tile.lds_layout<[64] of 32 bits, strides = [1], offset = 3>>)

@@ -1,0 +1,455 @@
+//===- Copy.cpp - copies from device memory into LDS ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A copy is in flight until a wait of its own wave covers it. Vector-memory
+// instructions complete in the order of issue, so a wait states how many may
+// still be in flight: those issued after the copy. Counts need an order that
+// stays: in kernels with copies every vector-memory access is pinned.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Rocdl/Emitter.h"
+
+#include "tenon/Layout/LdsCopy.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::rocdl;
+
+static constexpr unsigned copyBytesPerLane = 16;
+// Bit `nt` of the cache policy of a buffer access.
+static constexpr int32_t nontemporalPolicy = 2;
+// Groups of instructions for sched.barrier: everything but vector memory, and
+// everything but memory.
+static constexpr uint32_t allButVectorMemory = 0x78F;
+static constexpr uint32_t allButMemory = 0x40F;
+
+/// The operand of s_waitcnt on gfx9: at most so many vector-memory and
+/// LDS or scalar-memory operations in flight.
+static uint32_t waitBits(unsigned vectorMemory, unsigned lds) {
+  constexpr unsigned anyExports = 7;
+  return (vectorMemory & 15) | anyExports << 4 | lds << 8 |
+         (vectorMemory >> 4) << 14;
+}
+static constexpr unsigned mostVectorMemory = 63;
+static constexpr unsigned mostLds = 15;
+
+void Emitter::findCopies() {
+  bool copies = false;
+  kernel.getBody().walk([&](tile::CopyToLdsOp) { copies = true; });
+  if (!copies) {
+    return;
+  }
+  auto domain = LLVM::AliasScopeDomainAttr::get(
+      b.getContext(), b.getStringAttr("LDS of " + function.getName()));
+  auto scope = [&](StringRef name) {
+    return b.getArrayAttr(
+        LLVM::AliasScopeAttr::get(domain, b.getStringAttr(name)));
+  };
+  copyScope = scope("copies");
+  ldsScope = scope("accesses");
+}
+
+void Emitter::markLdsAccess(LLVM::AliasAnalysisOpInterface access) {
+  // Waits and barriers keep accesses and copies apart, and they are pinned.
+  // LLVM would wait for all copies at every access that may overlap one.
+  if (hasCopies()) {
+    access.setAliasScopes(ldsScope);
+    access.setNoAliasScopes(copyScope);
+  }
+}
+
+void Emitter::noteIssued(Operation *op, unsigned count) {
+  if (hasCopies() && count != 0) {
+    issuedBy[op] = count;
+    pin(allButVectorMemory);
+  }
+}
+
+/// The xor of the swizzle's masks of the set bits of `coordinates`.
+Value Emitter::swizzleMask(const layout::LdsLayout &lds,
+                           ArrayRef<Value> coordinates) {
+  Value mask;
+  for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+    SmallVector<int64_t> images;
+    for (const layout::SwizzleTerm &term : lds.swizzle()) {
+      if (term.dim == dim) {
+        images.resize(std::max<size_t>(images.size(), term.bit + 1), 0);
+        images[term.bit] ^= term.mask;
+      }
+    }
+    if (!coordinates[dim] || images.empty()) {
+      continue;
+    }
+    Value part = xorOfImages(coordinates[dim], images);
+    mask = mask ? LLVM::XOrOp::create(b, loc, mask, part).getResult() : part;
+  }
+  return mask;
+}
+
+/// The coordinates of the element that begins at byte `address` of a tile
+/// without gaps and padding: the inverse of the LDS layout.
+SmallVector<Value> Emitter::coordinatesAt(const layout::LdsLayout &lds,
+                                          Value address) {
+  SmallVector<unsigned> order;
+  for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+    if (lds.shape()[dim] > 1) {
+      order.push_back(dim);
+    }
+  }
+  llvm::sort(order, [&](unsigned a, unsigned c) {
+    return lds.strides()[a] > lds.strides()[c];
+  });
+  int64_t shortest = std::numeric_limits<int64_t>::max();
+  for (const layout::SwizzleTerm &term : lds.swizzle()) {
+    shortest = std::min(shortest, lds.strides()[term.dim]);
+  }
+  SmallVector<Value> coordinates(lds.rank());
+  Value rest = address;
+  bool swizzled = lds.swizzle().empty();
+  for (unsigned dim : order) {
+    if (!swizzled && lds.strides()[dim] < shortest) {
+      // The dims that swizzle are known now.
+      if (Value mask = swizzleMask(lds, coordinates)) {
+        rest = LLVM::XOrOp::create(b, loc, rest, mask);
+      }
+      swizzled = true;
+    }
+    Value stride = i32(lds.strides()[dim] * lds.elementBits() / 8);
+    coordinates[dim] = LLVM::UDivOp::create(b, loc, rest, stride);
+    rest = LLVM::URemOp::create(b, loc, rest, stride);
+  }
+  return coordinates;
+}
+
+LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
+  flushGuarded();
+  if (!target.hasDirectToLds(copyBytesPerLane)) {
+    return op.emitOpError("copies ")
+           << copyBytesPerLane << " bytes per lane into LDS, which "
+           << target.chip() << " cannot";
+  }
+  layout::LdsLayout lds = op.getBuffer().getType().getLdsLayout();
+  auto copy = layout::planLdsCopy(lds, kernel.getWaves(), copyBytesPerLane);
+  if (!copy) {
+    return op.emitOpError(llvm::toString(copy.takeError()));
+  }
+  FailureOr<LdsPlace> place = ldsPlace(op, op.getBuffer());
+  if (failed(place)) {
+    return failure();
+  }
+  const BufferView &view = viewOf(op.getView());
+  auto scaled = [&](Value index, OpFoldResult stride) -> Value {
+    if (auto bytes = getConstantIntValue(stride)) {
+      return LLVM::MulOp::create(b, loc, index, i32(*bytes));
+    }
+    return LLVM::MulOp::create(b, loc, index, cast<Value>(stride));
+  };
+  // What the program adds: uniform, and the part that moves in a loop.
+  Value uniform;
+  for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+    std::optional<int64_t> offset =
+        getConstantIntValue(OpFoldResult(op.getOffsets()[dim]));
+    if (!offset || *offset != 0) {
+      uniform = addI32(uniform, scaled(scalars.lookup(op.getOffsets()[dim]),
+                                       view.strideBytes[dim]));
+    }
+  }
+  // What the limits leave after the offsets.
+  SmallVector<Value> rests(lds.rank());
+  for (auto [dim, limit] : llvm::enumerate(op.getLimits())) {
+    if (getConstantIntValue(OpFoldResult(limit)) ==
+        std::numeric_limits<int32_t>::max()) {
+      continue;
+    }
+    int64_t run = copyBytesPerLane * 8 / lds.elementBits();
+    int64_t promised =
+        op.getLimitDivisors() ? (*op.getLimitDivisors())[dim] : 1;
+    int64_t divisor =
+        std::min(std::max(promised, knownDivisor(OpFoldResult(limit))),
+                 knownDivisor(OpFoldResult(op.getOffsets()[dim])));
+    if (dim + 1 == lds.rank() && divisor % run != 0) {
+      return op.emitOpError("copies runs of ")
+             << run << " elements: the limit of the last dimension and the "
+             << "offset must be known to be multiples of that";
+    }
+    rests[dim] = LLVM::SubOp::create(b, loc, scalars.lookup(limit),
+                                     scalars.lookup(op.getOffsets()[dim]));
+  }
+  Value threadBytes =
+      LLVM::MulOp::create(b, loc, threadId(), i32(copyBytesPerLane));
+  auto offsetOf = [&](ArrayRef<Value> coordinates) {
+    Value offset;
+    for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+      if (coordinates[dim]) {
+        offset =
+            addI32(offset, scaled(coordinates[dim], view.strideBytes[dim]));
+      }
+    }
+    return offset;
+  };
+  SmallVector<Value> first;
+  if (copy->isLinear) {
+    first = coordinatesAt(lds, threadBytes);
+  }
+  // Where the place in LDS of each wave's first chunk is; scalar.
+  int64_t chunksApart = copy->waves * copy->chunkBytes;
+  for (int64_t index = 0; index < copy->instructions; ++index) {
+    SmallVector<Value> coordinates(first);
+    SmallVector<int64_t> steps(lds.rank(), 0);
+    if (copy->isLinear) {
+      const layout::LdsCopy::Instruction &part = copy->parts[index];
+      steps.assign(part.steps.begin(), part.steps.end());
+      for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+        if (part.flips[dim] != 0) {
+          coordinates[dim] = LLVM::XOrOp::create(b, loc, coordinates[dim],
+                                                 i32(part.flips[dim]));
+        }
+      }
+    } else {
+      coordinates =
+          coordinatesAt(lds, addI32(threadBytes, i32(index * chunksApart)));
+    }
+    Value lane = offsetOf(coordinates);
+    Value step;
+    for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+      if (steps[dim] != 0) {
+        step = addI32(step, scaled(i32(steps[dim]), view.strideBytes[dim]));
+      }
+    }
+    // A bound that may be 0 must catch the whole offset; only the lane's part
+    // is checked. What moves is added last, to what does not.
+    Value soffset;
+    if (view.maybeEmpty) {
+      lane = addI32(lane, step);
+    } else {
+      soffset = addI32(step, uniform);
+    }
+    for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+      if (!rests[dim]) {
+        continue;
+      }
+      Value coordinate = coordinates[dim];
+      if (steps[dim] != 0 || !coordinate) {
+        coordinate = addI32(coordinate, i32(steps[dim]));
+      }
+      Value within = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt,
+                                          coordinate, rests[dim]);
+      // Beyond every bound, which is below 2^31; also with what is added.
+      Value outside = i32(std::numeric_limits<int32_t>::min());
+      lane = LLVM::SelectOp::create(b, loc, within, lane, outside);
+    }
+    if (view.maybeEmpty) {
+      lane = addI32(lane, uniform);
+    }
+    Value chunk = addI32(i32(index * copy->waves), waveId());
+    Value begin = LLVM::MulOp::create(b, loc, chunk, i32(copy->chunkBytes));
+    if (lds.padding().interval != 0) {
+      int64_t chunks = lds.padding().interval / copy->chunkBytes;
+      Value paddings = LLVM::UDivOp::create(b, loc, chunk, i32(chunks));
+      begin = addI32(begin, LLVM::MulOp::create(b, loc, paddings,
+                                                i32(lds.padding().bytes)));
+    }
+    Value pointer = ldsPointer(addI32(place->uniform, begin), place->begin);
+    ROCDL::RawPtrBufferLoadLdsOp::create(
+        b, loc, view.resource, pointer, i32(copyBytesPerLane), lane,
+        soffset ? soffset : i32(0), /*offset=*/i32(0),
+        i32(op.getNontemporal() ? nontemporalPolicy : 0), copyScope, ldsScope,
+        ArrayAttr());
+  }
+  noteIssued(op, copy->instructions);
+  return success();
+}
+
+void Emitter::pin(uint32_t mayCross) {
+  // Two parts: an empty statement that may write any memory, which keeps LLVM
+  // IR passes and instruction selection from moving accesses, and a barrier for
+  // the machine scheduler.
+  LLVM::InlineAsmOp::create(
+      b, loc, TypeRange(), ValueRange(), /*asm_string=*/"",
+      /*constraints=*/"~{memory}", /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr(), ArrayAttr());
+  ROCDL::SchedBarrier::create(b, loc, mayCross);
+}
+
+void Emitter::emitOrderFence() {
+  flushGuarded();
+  pin(allButVectorMemory);
+}
+
+void Emitter::emitBarrier() {
+  flushGuarded();
+  if (hasCopies()) {
+    // A fence would wait for copies in flight.
+    pin(allButMemory);
+    ROCDL::SWaitcntOp::create(b, loc, waitBits(mostVectorMemory, 0));
+    ROCDL::SBarrierOp::create(b, loc);
+    pin(allButMemory);
+    return;
+  }
+  // Fences that name LDS alone: accesses to device memory stay in flight.
+  auto onlyLds =
+      LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local");
+  auto fence = [&](LLVM::AtomicOrdering ordering) {
+    auto op = LLVM::FenceOp::create(b, loc, ordering, "workgroup");
+    op->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(), onlyLds);
+  };
+  fence(LLVM::AtomicOrdering::release);
+  ROCDL::SBarrierOp::create(b, loc);
+  fence(LLVM::AtomicOrdering::acquire);
+}
+
+//===----------------------------------------------------------------------===//
+// Waits
+//===----------------------------------------------------------------------===//
+
+void Emitter::emitWait(tile::WaitCopiesOp op) {
+  flushGuarded();
+  pin(allButMemory);
+  // countWaits puts the number in.
+  copyWaits.emplace_back(
+      op, ROCDL::SWaitcntOp::create(b, loc, waitBits(0, mostLds)));
+  pin(allButMemory);
+}
+
+namespace {
+/// The least number of vector-memory instructions that can have been issued
+/// since the last one of the copy behind each token.
+class IssueCounts {
+public:
+  explicit IssueCounts(const DenseMap<Operation *, unsigned> &issuedBy)
+      : issuedBy(issuedBy) {}
+
+  void walk(Block &block);
+  /// Of each wait: the least count of its tokens, over all visits.
+  DenseMap<Operation *, unsigned> waits;
+
+private:
+  using Counts = DenseMap<Value, unsigned>;
+
+  void lower(Counts &counts, Value token, unsigned count) {
+    auto [entry, isNew] = counts.try_emplace(token, count);
+    entry->second = std::min(entry->second, count);
+  }
+  static void join(Counts &counts, const Counts &other) {
+    for (auto &[token, count] : other) {
+      auto [entry, isNew] = counts.try_emplace(token, count);
+      entry->second = std::min(entry->second, count);
+    }
+  }
+  void visit(Operation &op);
+  void visitLoop(scf::ForOp loop);
+  void visitIf(scf::IfOp branch);
+
+  const DenseMap<Operation *, unsigned> &issuedBy;
+  Counts counts;
+};
+} // namespace
+
+void IssueCounts::walk(Block &block) {
+  for (Operation &op : block) {
+    visit(op);
+  }
+}
+
+void IssueCounts::visit(Operation &op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    return visitLoop(loop);
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    return visitIf(branch);
+  }
+  if (auto wait = dyn_cast<tile::WaitCopiesOp>(op)) {
+    unsigned least = mostVectorMemory;
+    for (Value token : wait.getTokens()) {
+      least = std::min(least, counts.lookup_or(token, 0));
+    }
+    auto [entry, isNew] = waits.try_emplace(&op, least);
+    entry->second = std::min(entry->second, least);
+    return;
+  }
+  if (unsigned issued = issuedBy.lookup(&op)) {
+    for (auto &[token, count] : counts) {
+      count = std::min(count + issued, mostVectorMemory);
+    }
+  }
+  if (auto copy = dyn_cast<tile::CopyToLdsOp>(op)) {
+    counts[copy.getToken()] = 0;
+  }
+}
+
+void IssueCounts::visitLoop(scf::ForOp loop) {
+  auto isToken = [](Value value) {
+    return isa<tile::TokenType>(value.getType());
+  };
+  Counts before = counts;
+  for (auto [init, arg] :
+       llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs())) {
+    if (isToken(init)) {
+      counts[arg] = counts.lookup_or(init, 0);
+    }
+  }
+  // Down to what holds at the start of every iteration.
+  auto *yield = loop.getBody()->getTerminator();
+  for (bool changed = true; changed;) {
+    Counts entry = counts;
+    walk(*loop.getBody());
+    changed = false;
+    Counts next = entry;
+    for (auto [value, arg] :
+         llvm::zip_equal(yield->getOperands(), loop.getRegionIterArgs())) {
+      if (isToken(arg)) {
+        lower(next, arg, counts.lookup_or(value, 0));
+        changed |= next.lookup(arg) != entry.lookup(arg);
+      }
+    }
+    if (changed) {
+      counts = next;
+    }
+  }
+  // `counts` holds at the end of an iteration; there may have been none.
+  Counts after = counts;
+  for (auto [result, init, value] : llvm::zip_equal(
+           loop.getResults(), loop.getInitArgs(), yield->getOperands())) {
+    if (isToken(result)) {
+      before[result] =
+          std::min(before.lookup_or(init, 0), after.lookup_or(value, 0));
+    }
+  }
+  counts = std::move(before);
+}
+
+void IssueCounts::visitIf(scf::IfOp branch) {
+  Counts before = counts;
+  walk(*branch.thenBlock());
+  Counts then = std::move(counts);
+  counts = before;
+  if (branch.elseBlock()) {
+    walk(*branch.elseBlock());
+  }
+  for (auto [index, result] : llvm::enumerate(branch.getResults())) {
+    if (isa<tile::TokenType>(result.getType())) {
+      lower(counts, result,
+            then.lookup_or(branch.thenYield().getOperand(index), 0));
+      lower(counts, result,
+            counts.lookup_or(branch.elseYield().getOperand(index), 0));
+    }
+  }
+  join(counts, then);
+}
+
+LogicalResult Emitter::countWaits() {
+  if (!hasCopies()) {
+    return success();
+  }
+  IssueCounts counts(issuedBy);
+  counts.walk(kernel.getBody().front());
+  for (auto &[wait, instruction] : copyWaits) {
+    instruction.setBitfield(waitBits(counts.waits.lookup(wait), mostLds));
+  }
+  return success();
+}
