@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arrays for tile programs: `arrays.py make FILE COUNT DTYPE [SEED]` writes random
 numbers that any format holds (small integers), `arrays.py same A B [COUNT]` compares
-(the first COUNT) bytes."""
+(the first COUNT) bytes, `arrays.py sums A B PARTS` checks a sum, `arrays.py ragged ...` makes a window."""
 
 import sys
 
@@ -16,6 +16,20 @@ def make(path, count, dtype, seed=1):
     np.save(path, values.astype(dtype))
 
 
+def ragged(path, want, rows, columns, stride, all_rows, all_columns):
+    """ROWS x COLUMNS numbers at the start of rows of STRIDE, NaN around them; WANT has
+    them with zeros up to ALL_ROWS x ALL_COLUMNS."""
+    rows, columns, stride = int(rows), int(columns), int(stride)
+    values = np.random.default_rng(2).integers(1, 9, (rows, columns))
+    values = (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    memory = np.full((int(all_rows) + 16, stride), 0x7FC0, np.uint16)
+    memory[:rows, :columns] = values
+    result = np.zeros((int(all_rows), int(all_columns)), np.uint16)
+    result[:rows, :columns] = values
+    np.save(path, memory)
+    np.save(want, result)
+
+
 def same(a, b, count=None):
     first, second = (np.load(path).reshape(-1).view(np.uint8) for path in (a, b))
     end = int(count) if count else max(len(first), len(second))
@@ -24,5 +38,14 @@ def same(a, b, count=None):
         sys.exit(f"{len(differ)} bytes differ, the first at {differ[0]}")
 
 
+def sums(a, b, parts):
+    """B is the sum of the parts of A, in FP32."""
+    values = np.load(a).astype(np.uint32) << 16
+    want = values.view(np.float32).reshape(int(parts), -1).sum(0)
+    found = np.load(b).reshape(-1).view(np.float32)[: len(want)]
+    if not np.array_equal(want, found):
+        sys.exit(f"{(want != found).sum()} of {len(want)} sums differ")
+
+
 if __name__ == "__main__":
-    {"make": make, "same": same}[sys.argv[1]](*sys.argv[2:])
+    {"make": make, "same": same, "sums": sums, "ragged": ragged}[sys.argv[1]](*sys.argv[2:])
