@@ -71,6 +71,18 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tenon::tile::KernelOp"> {
   }];
 }
 
+def TilePipeline : Pass<"tile-pipeline", "::tenon::tile::KernelOp"> {
+  let summary = "Fetch ahead what the iterations of a loop read";
+  let description = [{
+    A loop with the attribute `tile.stages = S`, S above 1, reads the tiles of an
+    iteration S - 1 iterations early. The body is unrolled S times. Iterations beyond
+    the last one fetch through views of no bytes, so that they read zeros without
+    traffic, and compute with those; what the loop carries must be sums of products
+    of tiles that it fetches, which zeros leave as they are.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TilePlanLds : Pass<"tile-plan-lds", "::tenon::tile::KernelOp"> {
   let summary = "Give every LDS buffer its place";
   let description = [{

@@ -19,6 +19,7 @@ void tenon::buildTilePipeline(OpPassManager &manager) {
   OpPassManager &kernels = manager.nest<tile::KernelOp>();
   kernels.addPass(createTileSelectPrecision());
   kernels.addPass(createTileAssignLayouts());
+  kernels.addPass(createTilePipeline());
   kernels.addPass(createTilePlanLds());
   kernels.addPass(createTileInsertBarriers());
   manager.addPass(createConvertTileToRocdl());

@@ -178,6 +178,9 @@ def Tenon_GemmOp : Tenon_SpecOp<"gemm", [AttrSizedOperandSegments],
 
     **Caller errors that no check can see on the device**: operands that overlap.
 
+    **Schedules** are ranked for `expected_tokens` tokens (16 where it is absent); the
+    kernel takes any M.
+
     **Numbers**: the order of the sum over k, and so the last bits of the result, may
     depend on the schedule.
   }];
@@ -190,6 +193,7 @@ def Tenon_GemmOp : Tenon_SpecOp<"gemm", [AttrSizedOperandSegments],
     Tenon_EpilogueAttr:$epilogue,
     OptionalAttr<F64Attr>:$beta,
     OptionalAttr<F64Attr>:$linear_beta,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$expected_tokens,
     OptionalAttr<ArrayAttr>:$schedules);
   let assemblyFormat = [{
     `x` `(` $x `:` type($x) `)`

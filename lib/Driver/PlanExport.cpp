@@ -57,7 +57,8 @@ void Exporter::addOperands() {
     plan.operands.push_back(std::move(operand));
   }
   if (op.getScalars()) {
-    for (Attribute name : *op.getScalars()) {
+    ArrayAttr scalars = *op.getScalars();
+    for (Attribute name : scalars) {
       plan.scalars.push_back(cast<StringAttr>(name).str());
     }
   }

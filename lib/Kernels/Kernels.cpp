@@ -3,6 +3,7 @@
 
 #include "tenon/Kernels/Kernels.h"
 
+#include "Dense/Gemm.h"
 #include "KDA/Decode.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -17,6 +18,8 @@ kernels::rankSchedules(spec::SpecOpInterface op,
              op)
       .Case<spec::KdaDecodeOp>(
           [&](auto decode) { return kda::rankDecodeSchedules(decode, target); })
+      .Case<spec::GemmOp>(
+          [&](auto gemm) { return dense::rankGemmSchedules(gemm, target); })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernel yet");
       });
@@ -28,6 +31,9 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<spec::KdaDecodeOp>([&](auto decode) {
         return kda::lowerDecode(decode, schedule, name, builder);
+      })
+      .Case<spec::GemmOp>([&](auto gemm) {
+        return dense::lowerGemm(gemm, schedule, name, builder);
       })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernel yet");

@@ -185,6 +185,18 @@ Value PlanBuilder::mul(Value a, Value c) {
   return b.createOrFold<arith::MulIOp>(loc, a, c);
 }
 
+Value PlanBuilder::sub(Value a, Value c) {
+  return b.createOrFold<arith::SubIOp>(loc, a, c);
+}
+
+Value PlanBuilder::floorDiv(Value a, Value c) {
+  return b.createOrFold<arith::FloorDivSIOp>(loc, a, c);
+}
+
+Value PlanBuilder::ceilDiv(Value a, Value c) {
+  return b.createOrFold<arith::CeilDivSIOp>(loc, a, c);
+}
+
 void PlanBuilder::require(arith::CmpIPredicate predicate, Value lhs, Value rhs,
                           StringRef message) {
   spec::RequireOp::create(b, loc, predicate, lhs, rhs, message);

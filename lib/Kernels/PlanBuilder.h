@@ -29,6 +29,10 @@ public:
   /// A bound of a host range, such as "row_begin".
   mlir::Value scalar(llvm::StringRef name);
   mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  /// Quotients of integers that are not negative, rounded down and up.
+  mlir::Value floorDiv(mlir::Value a, mlir::Value b);
+  mlir::Value ceilDiv(mlir::Value a, mlir::Value b);
   /// @}
 
   /// Requires a comparison to hold.

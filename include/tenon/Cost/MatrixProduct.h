@@ -1,0 +1,45 @@
+//===- MatrixProduct.h - cost of products of matrices -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COST_MATRIXPRODUCT_H
+#define TENON_COST_MATRIXPRODUCT_H
+
+#include "tenon/Target/TargetInfo.h"
+
+#include <optional>
+
+namespace tenon::cost {
+
+/// [m, k] by [k, n], elements of so many bits.
+struct MatrixProduct {
+  int64_t m;
+  int64_t n;
+  int64_t k;
+  unsigned lhsBits;
+  unsigned rhsBits;
+};
+
+/// How it is cut: each workgroup computes `products` tiles of m x n that share
+/// their left operand, in steps of k of which `stages` are in registers at a
+/// time.
+struct MatrixTile {
+  int64_t m;
+  int64_t n;
+  int64_t k;
+  unsigned wavesM;
+  unsigned wavesN;
+  unsigned stages;
+  unsigned products = 1;
+};
+
+/// Seconds that a product is expected to take, for ranking alone: the longest
+/// of what the matrix cores, the L1, the memory and the latency of the steps
+/// take on the busiest compute unit. Waves read their operands into registers
+/// themselves. Nothing when the tile does not fit the registers.
+std::optional<double> matrixProductCost(const MatrixProduct &product,
+                                        const MatrixTile &tile,
+                                        const target::TargetInfo &target);
+
+} // namespace tenon::cost
+
+#endif // TENON_COST_MATRIXPRODUCT_H

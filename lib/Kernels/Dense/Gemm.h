@@ -1,0 +1,48 @@
+//===- Gemm.h - kernels of tenon.gemm ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_KERNELS_DENSE_GEMM_H
+#define TENON_LIB_KERNELS_DENSE_GEMM_H
+
+#include "dialects/Tenon/Tenon.h"
+#include "tenon/Target/TargetInfo.h"
+
+namespace tenon::kernels::dense {
+
+/// How a product is cut.
+struct GemmSchedule {
+  /// Tokens, columns of out and elements along K of a workgroup's step.
+  int64_t tileM = 16;
+  int64_t tileN = 64;
+  int64_t tileK = 64;
+  /// Waves along tokens and along columns.
+  int64_t wavesM = 1;
+  int64_t wavesN = 4;
+  /// Steps along K that are in flight or in use at a time.
+  int64_t stages = 2;
+
+  int64_t waves() const { return wavesM * wavesN; }
+  bool operator==(const GemmSchedule &) const = default;
+};
+
+/// \p schedule as the dictionary that people read and write:
+/// `{tile = [m, n, k], waves = [m, n], stages = s}`.
+mlir::DictionaryAttr toAttribute(mlir::Builder &builder,
+                                 const GemmSchedule &schedule);
+
+/// The schedule that \p attribute says; emits an error at \p op and fails when
+/// it says none, or one that the op's types do not allow.
+mlir::FailureOr<GemmSchedule> parseSchedule(spec::GemmOp op,
+                                            mlir::DictionaryAttr attribute);
+
+/// Schedules of a product, the one expected to be fastest first.
+mlir::FailureOr<llvm::SmallVector<mlir::DictionaryAttr>>
+rankGemmSchedules(spec::GemmOp op, const target::TargetInfo &target);
+
+/// Writes the plan and the kernel of a product.
+mlir::LogicalResult lowerGemm(spec::GemmOp op, mlir::DictionaryAttr schedule,
+                              llvm::StringRef name, mlir::OpBuilder &builder);
+
+} // namespace tenon::kernels::dense
+
+#endif // TENON_LIB_KERNELS_DENSE_GEMM_H

@@ -1,0 +1,407 @@
+//===- GemmKernel.cpp - the tile program of tenon.gemm ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A workgroup computes a tile of out: tileM tokens by tileN columns. Its
+// operands are bands of x and of the weights, tileM and tileN rows of K
+// elements. Every step along K reads through views that are moved to it, so
+// that the offsets of lanes stay what they are; rows beyond the end lie outside
+// of the views and read as zeros. What is left of K after whole steps is one
+// more step whose loads are limited.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Gemm.h"
+
+#include "../PlanBuilder.h"
+#include "../TileBuilder.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::dense;
+
+namespace {
+/// Rows of an operand along which K runs: a band of x or of the weights.
+struct Band {
+  Value pointer; ///< first element
+  Value stride;  ///< elements from row to row
+  Value bytes;   ///< to the end of the last row
+};
+
+/// Writes the kernel of one op. Methods are in the order of the program.
+class GemmKernel {
+public:
+  GemmKernel(spec::GemmOp op, const GemmSchedule &schedule, OpBuilder &builder)
+      : op(op), schedule(schedule), t(builder, op.getLoc()) {}
+
+  void write(tile::KernelOp kernel);
+
+private:
+  int64_t elementBytes(Value operand) const;
+  bool isGated() { return op.isGated(); }
+  std::optional<int64_t> staticSize(Value operand, unsigned dim) const;
+
+  void identify();
+  Value size(StringRef name, Value operand, unsigned dim);
+  Band band(StringRef operand, Value value, Value first, Value count);
+  Value loadStep(const Band &band, Value k, bool isWeights, bool limited);
+  SmallVector<Value> multiply(ValueRange sums, Value k, bool limited);
+  SmallVector<Value> accumulate();
+  Value scaleRows(Value sum);
+  Value epilogue(ValueRange sums);
+  Value tanh(Value x);
+  void writeOut(ValueRange sums);
+  void storeTile(ValueRange sums, bool wide);
+
+  spec::GemmOp op;
+  GemmSchedule schedule;
+  TileBuilder t;
+  llvm::StringMap<Value> args;
+
+  Value depth;   ///< K, i32
+  Value row0;    ///< first token of the tile
+  Value column0; ///< first column of out
+  Value rows;    ///< tokens of the tile that are computed
+  Value columns; ///< columns of the tile that are computed
+  Band x;
+  SmallVector<Band> weights; ///< one, or gate and up
+};
+} // namespace
+
+int64_t GemmKernel::elementBytes(Value operand) const {
+  Type type = cast<MemRefType>(operand.getType()).getElementType();
+  return type.getIntOrFloatBitWidth() / 8;
+}
+
+std::optional<int64_t> GemmKernel::staticSize(Value operand,
+                                              unsigned dim) const {
+  auto type = cast<MemRefType>(operand.getType());
+  return type.isDynamicDim(dim) ? std::nullopt
+                                : std::optional(type.getDimSize(dim));
+}
+
+/// A size that is static or an argument.
+Value GemmKernel::size(StringRef name, Value operand, unsigned dim) {
+  std::optional<int64_t> known = staticSize(operand, dim);
+  return known ? t.i32(*known) : args[name];
+}
+
+void GemmKernel::identify() {
+  depth = size("K", op.getX(), 1);
+  row0 =
+      t.add(args["row_begin"], t.mul(t.workgroupId(1), t.i32(schedule.tileM)));
+  column0 =
+      t.add(args["col_begin"], t.mul(t.workgroupId(0), t.i32(schedule.tileN)));
+  auto left = [&](StringRef end, Value first, int64_t tile) -> Value {
+    Value rest = t.create<arith::SubIOp>(args[end], first);
+    return t.create<arith::MinSIOp>(rest, t.i32(tile));
+  };
+  rows = left("row_end", row0, schedule.tileM);
+  columns = left("col_end", column0, schedule.tileN);
+  x = band("x", op.getX(), row0, rows);
+  weights.push_back(band("weights", op.getWeights(), column0, columns));
+  if (isGated()) {
+    Value half = size("N/2", op.getOut(), 1);
+    weights.push_back(
+        band("weights", op.getWeights(), t.add(half, column0), columns));
+  }
+}
+
+/// \p count rows of an operand from row \p first on.
+Band GemmKernel::band(StringRef operand, Value value, Value first,
+                      Value count) {
+  Band result;
+  int64_t bytes = elementBytes(value);
+  // Strides are multiples of 16 bytes and given in those.
+  Value units = args[(operand + "_stride").str()];
+  result.stride = t.mul(units, t.i32(16 / bytes));
+  Value strideBytes = t.mul(units, t.i32(16));
+  result.pointer = t.advance(args[operand], t.wideMul(first, strideBytes));
+  Value last = t.mul(t.create<arith::SubIOp>(count, t.i32(1)), strideBytes);
+  result.bytes = t.add(last, t.mul(depth, t.i32(bytes)));
+  return result;
+}
+
+/// The tile of \p band at step \p k: [tileM, tileK] of x, [tileK, tileN] of
+/// weights.
+Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
+                           bool limited) {
+  Value operand = isWeights ? op.getWeights() : op.getX();
+  Value skipped = t.mul(k, t.i32(elementBytes(operand)));
+  Value none = t.i32(std::numeric_limits<int32_t>::max());
+  Value zero = t.i32(0);
+  OpFoldResult unit = t.builder().getIndexAttr(1);
+  SmallVector<OpFoldResult> strides{band.stride, unit};
+  SmallVector<Value> offsets{zero, zero};
+  SmallVector<int64_t> shape{schedule.tileM, schedule.tileK};
+  Limits limits;
+  SmallVector<int64_t> divisors{1, op.getKMultiple()};
+  if (limited) {
+    limits.values = {none, t.create<arith::SubIOp>(depth, k)};
+  }
+  if (isWeights) {
+    shape[0] = schedule.tileN;
+    std::reverse(strides.begin(), strides.end());
+    std::reverse(shape.begin(), shape.end());
+    std::reverse(limits.values.begin(), limits.values.end());
+    std::reverse(divisors.begin(), divisors.end());
+  }
+  if (limited) {
+    limits.divisors = t.builder().getDenseI64ArrayAttr(divisors);
+  }
+  Value bytes = t.create<arith::SubIOp>(band.bytes, skipped);
+  Value view = t.view(t.advance(band.pointer, t.wideMul(skipped, t.i64(1))),
+                      strides, bytes);
+  return t.load(view, offsets, shape, {}, /*nontemporal=*/false, limits);
+}
+
+/// The sums after step \p k.
+SmallVector<Value> GemmKernel::multiply(ValueRange sums, Value k,
+                                        bool limited) {
+  Value tokens = loadStep(x, k, /*isWeights=*/false, limited);
+  auto waves =
+      t.builder().getDenseI64ArrayAttr({schedule.wavesM, schedule.wavesN});
+  SmallVector<Value> result;
+  for (auto [sum, band] : llvm::zip_equal(sums, weights)) {
+    Value weight = loadStep(band, k, /*isWeights=*/true, limited);
+    result.push_back(t.create<tile::MmaOp>(sum.getType(), tokens, weight, sum,
+                                           DenseI64ArrayAttr(), waves));
+  }
+  return result;
+}
+
+/// The products over all of K.
+SmallVector<Value> GemmKernel::accumulate() {
+  auto type = RankedTensorType::get({schedule.tileM, schedule.tileN},
+                                    t.builder().getF32Type());
+  SmallVector<Value> sums;
+  for (size_t part = 0; part < weights.size(); ++part) {
+    sums.push_back(t.create<arith::ConstantOp>(
+        DenseElementsAttr::get(type, t.builder().getF32FloatAttr(0.0f))));
+  }
+  std::optional<int64_t> known = staticSize(op.getX(), 1);
+  Value step = t.i32(schedule.tileK);
+  Value whole = known ? t.i32(*known / schedule.tileK * schedule.tileK)
+                      : t.mul(t.create<arith::DivUIOp>(depth, step), step)
+                            .getDefiningOp()
+                            ->getResult(0);
+  auto loop = [&](Value from, Value to, bool limited) {
+    auto steps = t.create<scf::ForOp>(from, to, step, sums);
+    OpBuilder::InsertionGuard guard(t.builder());
+    t.builder().setInsertionPointToEnd(steps.getBody());
+    t.create<scf::YieldOp>(
+        multiply(steps.getRegionIterArgs(), steps.getInductionVar(), limited));
+    sums.assign(steps.getResults().begin(), steps.getResults().end());
+    return steps;
+  };
+  if (!known || *known >= schedule.tileK) {
+    scf::ForOp steps = loop(t.i32(0), whole, /*limited=*/false);
+    steps->setAttr("tile.stages",
+                   t.builder().getI64IntegerAttr(schedule.stages));
+  }
+  if (!known || *known % schedule.tileK != 0) {
+    loop(whole, depth, /*limited=*/true);
+  }
+  return sums;
+}
+
+/// tanh(x), to a few units in the last place: its series where 1 - 2 / (1 +
+/// e^2x) cancels.
+Value GemmKernel::tanh(Value x) {
+  Value one = t.constant(1.0, x);
+  Value square = t.mulf(x, x);
+  Value series =
+      t.fma(square, t.constant(-17.0 / 315.0, x), t.constant(2.0 / 15.0, x));
+  series = t.fma(square, series, t.constant(-1.0 / 3.0, x));
+  series = t.fma(t.mulf(x, square), series, x);
+  Value grown = t.addf(t.exp(t.mulf(x, 2.0)), one);
+  Value far = t.fma(t.rcp(grown), t.constant(-2.0, x), one);
+  Value near = t.create<arith::CmpFOp>(arith::CmpFPredicate::OLT, square,
+                                       t.constant(0.0625, x));
+  return t.select(near, series, far);
+}
+
+/// What becomes of the sums before they are rounded; `add` and `sigmoid_gate`
+/// have another operand, see storeTile.
+Value GemmKernel::epilogue(ValueRange sums) {
+  switch (op.getEpilogue()) {
+  case spec::Epilogue::SiLU: {
+    Value gated = t.mulf(sums[0], t.sigmoid(sums[0]));
+    return t.mulf(gated, sums[1]);
+  }
+  case spec::Epilogue::SiTU: {
+    double beta = op.getBeta()->convertToDouble();
+    double linear = op.getLinearBeta()->convertToDouble();
+    Value gate = t.mulf(tanh(t.mulf(sums[0], 1.0 / beta)), t.sigmoid(sums[0]));
+    Value up = tanh(t.mulf(sums[1], 1.0 / linear));
+    return t.mulf(t.mulf(gate, up), beta * linear);
+  }
+  default:
+    return sums[0];
+  }
+}
+
+/// Writes the tile, 16 bytes at a time where \p wide allows it.
+void GemmKernel::storeTile(ValueRange sums, bool wide) {
+  Value result = epilogue(sums);
+  auto type = cast<RankedTensorType>(result.getType());
+  Value zero = t.i32(0);
+  OpFoldResult unit = t.builder().getIndexAttr(1);
+  // Columns beyond the end would lie in the next row.
+  Value none = t.i32(std::numeric_limits<int32_t>::max());
+  Limits limits;
+  limits.values = {none, columns};
+  limits.divisors = t.builder().getDenseI64ArrayAttr({1, wide ? 8 : 1});
+  auto view = [&](StringRef name, Value operand) {
+    int64_t bytes = elementBytes(operand);
+    // Row strides are multiples of four bytes and given in those.
+    Value units = args[(name + "_stride").str()];
+    Value strideBytes = t.mul(units, t.i32(4));
+    Value offset =
+        t.add(t.wideMul(row0, strideBytes), t.wideMul(column0, t.i32(bytes)));
+    Value last = t.mul(t.create<arith::SubIOp>(rows, t.i32(1)), strideBytes);
+    return t.view(t.advance(args[name], offset),
+                  {t.mul(units, t.i32(4 / bytes)), unit},
+                  t.add(last, t.mul(columns, t.i32(bytes))));
+  };
+  auto load = [&](StringRef name, Value operand) {
+    return t.extend(t.load(view(name, operand), {zero, zero}, type.getShape(),
+                           {}, /*nontemporal=*/false, limits));
+  };
+  if (op.getEpilogue() == spec::Epilogue::Add) {
+    result = t.addf(load("out", op.getOut()), result);
+  } else if (op.getEpilogue() == spec::Epilogue::SigmoidGate) {
+    Value gate = t.sigmoid(result);
+    result = t.mulf(load("multiplicand", op.getMultiplicand()), gate);
+  }
+  Type element = cast<MemRefType>(op.getOut().getType()).getElementType();
+  if (!element.isF32()) {
+    result = t.create<arith::TruncFOp>(type.clone(element), result);
+  }
+  t.store(result, view("out", op.getOut()), {zero, zero},
+          /*nontemporal=*/false, limits);
+}
+
+void GemmKernel::writeOut(ValueRange sums) {
+  // Columns come in eights when N does and no range cuts them: else the tile
+  // may begin or end anywhere, and the wide form serves only the tiles that do
+  // not.
+  std::optional<int64_t> n = staticSize(op.getOut(), 1);
+  if (n && *n % 8 == 0 && !op.getColBegin()) {
+    storeTile(sums, /*wide=*/true);
+    return;
+  }
+  Value mask = t.i32(7);
+  Value zero = t.i32(0);
+  Value cut =
+      t.create<arith::AndIOp>(t.create<arith::OrIOp>(column0, columns), mask);
+  Value isCut = t.create<arith::CmpIOp>(arith::CmpIPredicate::ne, cut, zero);
+  Value one = t.i32(1);
+  Value wideCount = t.select(isCut, zero, one);
+  for (bool wide : {true, false}) {
+    // A loop that runs once or not at all.
+    auto branch = t.create<scf::ForOp>(
+        wide ? zero : wideCount, wide ? wideCount : one, one, ValueRange());
+    OpBuilder::InsertionGuard guard(t.builder());
+    t.builder().setInsertionPointToStart(branch.getBody());
+    storeTile(sums, wide);
+  }
+}
+
+void GemmKernel::write(tile::KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  t.builder().setInsertionPointToStart(&body);
+  for (auto [index, arg] : llvm::enumerate(body.getArguments())) {
+    StringRef name = kernel.getArgAttrOfType<StringAttr>(index, "tile.name");
+    args[name] = arg;
+  }
+  identify();
+  writeOut(accumulate());
+  t.create<tile::ReturnOp>();
+}
+
+//===----------------------------------------------------------------------===//
+// Plan and kernel together
+//===----------------------------------------------------------------------===//
+
+LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
+                                        DictionaryAttr attribute,
+                                        StringRef name, OpBuilder &builder) {
+  FailureOr<GemmSchedule> schedule = parseSchedule(op, attribute);
+  if (failed(schedule)) {
+    return failure();
+  }
+  if (op.getFormat() != spec::GemmFormat::BF16 || op.getWeightOrder()) {
+    return op.emitOpError("only bf16 products with row-major weights have a "
+                          "kernel so far");
+  }
+  PlanBuilder plan(builder, (name + "_plan").str(), op);
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> argAttrs;
+  auto argument = [&](StringRef argName, Type type) {
+    types.push_back(type);
+    argAttrs.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr("tile.name", builder.getStringAttr(argName))));
+  };
+  SmallVector<spec::OperandContract> contracts = op.getOperandContracts();
+  for (const spec::OperandContract &contract : contracts) {
+    Type element = cast<MemRefType>(contract.value.getType()).getElementType();
+    argument(contract.name, tile::PtrType::get(op.getContext(), element));
+    plan.pointer(contract.name);
+  }
+  auto scalar = [&](StringRef argName, Value value) {
+    argument(argName, builder.getI32Type());
+    plan.scalar32(value);
+  };
+  for (const spec::OperandContract &contract : contracts) {
+    if (!contract.freeStride) {
+      continue;
+    }
+    Value stride = plan.strideBytes(contract.name);
+    scalar((contract.name + "_stride").str(),
+           plan.floorDiv(stride, plan.constant(contract.alignment)));
+    int64_t tile =
+        contract.name == "weights" ? schedule->tileN : schedule->tileM;
+    plan.require(arith::CmpIPredicate::slt,
+                 plan.mul(stride, plan.constant(tile)),
+                 plan.constant(int64_t(1) << 31),
+                 (contract.name + ": " + Twine(tile) +
+                  " rows must reach less than 2^31 bytes")
+                     .str());
+  }
+  Value tokens = plan.size("x", 0);
+  Value depth = plan.size("x", 1);
+  Value outColumns = plan.size("out", 1);
+  scalar("K", depth);
+  scalar("N/2", outColumns);
+  auto range = [&](Value given, StringRef begin, StringRef end, Value all,
+                   int64_t tile) {
+    Value from = given ? plan.scalar(begin) : plan.constant(0);
+    Value to = given ? plan.scalar(end) : all;
+    scalar(begin, from);
+    scalar(end, to);
+    return plan.ceilDiv(plan.sub(to, from), plan.constant(tile));
+  };
+  Value gridX = range(op.getColBegin(), "col_begin", "col_end", outColumns,
+                      schedule->tileN);
+  Value gridY =
+      range(op.getRowBegin(), "row_begin", "row_end", tokens, schedule->tileM);
+  plan.launch(name, gridX, gridY, plan.constant(1), schedule->waves() * 64);
+
+  auto kernel = tile::KernelOp::create(
+      builder, op.getLoc(), builder.getStringAttr(name),
+      TypeAttr::get(builder.getFunctionType(types, {})),
+      builder.getI32IntegerAttr(schedule->waves()), /*lds_bytes=*/IntegerAttr(),
+      /*waves_per_simd=*/IntegerAttr(), /*scheduler=*/StringAttr(), ArrayAttr(),
+      ArrayAttr());
+  for (auto [index, attrs] : llvm::enumerate(argAttrs)) {
+    kernel.setArgAttrs(index, attrs);
+  }
+  Block &body = kernel.getBody().emplaceBlock();
+  body.addArguments(types, SmallVector<Location>(types.size(), op.getLoc()));
+  OpBuilder::InsertionGuard guard(builder);
+  GemmKernel(op, *schedule, builder).write(kernel);
+  return success();
+}

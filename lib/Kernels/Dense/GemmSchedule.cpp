@@ -1,0 +1,137 @@
+//===- GemmSchedule.cpp - schedules of tenon.gemm ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Gemm.h"
+
+#include "tenon/Cost/MatrixProduct.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels::dense;
+
+DictionaryAttr kernels::dense::toAttribute(Builder &b,
+                                           const GemmSchedule &schedule) {
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("tile", b.getI64ArrayAttr({schedule.tileM, schedule.tileN,
+                                                 schedule.tileK})),
+       b.getNamedAttr("waves",
+                      b.getI64ArrayAttr({schedule.wavesM, schedule.wavesN})),
+       b.getNamedAttr("stages", b.getI64IntegerAttr(schedule.stages))});
+}
+
+/// The integers of the array \p name, or nothing when there are not \p count.
+static std::optional<SmallVector<int64_t>>
+integers(DictionaryAttr attribute, StringRef name, size_t count) {
+  auto array = attribute.getAs<ArrayAttr>(name);
+  if (!array || array.size() != count) {
+    return std::nullopt;
+  }
+  SmallVector<int64_t> values;
+  for (Attribute element : array) {
+    auto integer = dyn_cast<IntegerAttr>(element);
+    if (!integer || integer.getInt() < 1) {
+      return std::nullopt;
+    }
+    values.push_back(integer.getInt());
+  }
+  return values;
+}
+
+FailureOr<GemmSchedule>
+kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
+  auto tile = integers(attribute, "tile", 3);
+  auto waves = integers(attribute, "waves", 2);
+  auto stages = attribute.getAs<IntegerAttr>("stages");
+  if (!tile || !waves || !stages || attribute.size() != 3) {
+    return op.emitOpError("a schedule is {tile = [m, n, k], waves = [m, n], "
+                          "stages = s} of positive integers, found ")
+           << attribute;
+  }
+  GemmSchedule schedule;
+  schedule.tileM = (*tile)[0];
+  schedule.tileN = (*tile)[1];
+  schedule.tileK = (*tile)[2];
+  schedule.wavesM = (*waves)[0];
+  schedule.wavesN = (*waves)[1];
+  schedule.stages = stages.getInt();
+  int64_t count = schedule.waves();
+  if (count > 16 || !llvm::isPowerOf2_64(count)) {
+    return op.emitOpError("a workgroup has 1, 2, 4, 8 or 16 waves, found ")
+           << schedule.wavesM << " x " << schedule.wavesN;
+  }
+  if (schedule.tileM % (16 * schedule.wavesM) != 0 ||
+      schedule.tileN % (16 * schedule.wavesN) != 0 ||
+      schedule.tileK % 32 != 0) {
+    return op.emitOpError("a tile of ")
+           << schedule.tileM << " x " << schedule.tileN << " x "
+           << schedule.tileK << " does not divide into " << schedule.wavesM
+           << " x " << schedule.wavesN
+           << " waves of 16x16x32 matrix instructions";
+  }
+  if (schedule.stages > 16) {
+    return op.emitOpError("a schedule has 1 to 16 stages, found ")
+           << schedule.stages;
+  }
+  return schedule;
+}
+
+FailureOr<SmallVector<DictionaryAttr>>
+kernels::dense::rankGemmSchedules(spec::GemmOp op,
+                                  const target::TargetInfo &target) {
+  auto weights = cast<MemRefType>(op.getWeights().getType());
+  auto sizeOr = [](int64_t size, int64_t usual) {
+    return ShapedType::isDynamic(size) ? usual : size;
+  };
+  cost::MatrixProduct product;
+  product.m = op.getExpectedTokens().value_or(16);
+  product.n = sizeOr(weights.getDimSize(0), 4096);
+  product.k = sizeOr(weights.getDimSize(1), 4096);
+  product.lhsBits = product.rhsBits = 16;
+
+  SmallVector<std::pair<double, GemmSchedule>> ranked;
+  auto consider = [&](const GemmSchedule &schedule) {
+    cost::MatrixTile tile;
+    tile.m = schedule.tileM;
+    tile.n = schedule.tileN;
+    tile.k = schedule.tileK;
+    tile.wavesM = schedule.wavesM;
+    tile.wavesN = schedule.wavesN;
+    tile.stages = schedule.stages;
+    // Gate and up are two products that share their tokens.
+    tile.products = op.isGated() ? 2 : 1;
+    std::optional<double> time = cost::matrixProductCost(product, tile, target);
+    if (time) {
+      ranked.emplace_back(*time, schedule);
+    }
+  };
+  // Waves side by side along columns, then two by two.
+  for (int64_t tileM : {16, 32, 64, 128}) {
+    for (int64_t tileN : {16, 32, 64, 128}) {
+      for (int64_t waves : {1, 2, 4}) {
+        for (int64_t wavesM : {1, 2}) {
+          int64_t wavesN = waves / wavesM;
+          if (wavesN == 0 || tileM % (16 * wavesM) || tileN % (16 * wavesN)) {
+            continue;
+          }
+          for (int64_t stages : {2, 3, 4}) {
+            consider({tileM, tileN, 64, wavesM, wavesN, stages});
+          }
+        }
+      }
+    }
+  }
+  llvm::stable_sort(ranked, [](const auto &left, const auto &right) {
+    return left.first < right.first;
+  });
+  if (ranked.empty()) {
+    return op.emitOpError("no schedule fits the registers of the chip");
+  }
+  Builder builder(op.getContext());
+  SmallVector<DictionaryAttr> schedules;
+  for (const auto &[time, schedule] : ArrayRef(ranked).take_front(12)) {
+    schedules.push_back(toAttribute(builder, schedule));
+  }
+  return schedules;
+}

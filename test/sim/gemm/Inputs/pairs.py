@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs tenon.gemm in the simulator so that every pair of values of two axes meets.
+
+The axes: tokens, columns, depth, types, epilogue, ranges, whether sizes are static,
+strides, and the schedule (the ranked one or one of a list). Each case is compared with
+the double-precision reference, with all checks of the simulator on; unwritten memory
+and everything beyond the edges of operands holds NaN.
+"""
+
+import argparse
+import concurrent.futures
+import itertools
+import random
+import subprocess
+
+AXES = {
+    "M": (0, 1, 3, 4, 16, 17, 48, 127, 128, 129, 255, 257, 1024),
+    "N": (2, 16, 100, 258, 384, 1000),
+    "K": (32, 64, 96, 512, 544, 1024),
+    "epilogue": ("none", "add", "sigmoid_gate", "situ", "silu"),
+    "out": ("bf16", "f32"),
+    "columns": ("off", "cut", "eights"),
+    "rows": ("off", "on"),
+    "static": ("none", "N", "K", "both"),
+    "strides": ("dense", "wide"),
+    "schedule": (
+        "",
+        "{tile = [16, 64, 64], waves = [1, 4], stages = 3}",
+        "{tile = [32, 64, 32], waves = [2, 2], stages = 2}",
+        "{tile = [64, 64, 64], waves = [2, 2], stages = 1}",
+        "{tile = [48, 32, 64], waves = [1, 2], stages = 4}",
+    ),
+}
+
+
+def covering_cases(axes, seed):
+    """Cases (dictionaries) in which every pair of values of two axes occurs."""
+    generator = random.Random(seed)
+    names = list(axes)
+    missing = {
+        ((a, x), (b, y))
+        for a, b in itertools.combinations(names, 2)
+        for x in axes[a]
+        for y in axes[b]
+    }
+
+    def pairs(case):
+        return set(itertools.combinations(list(case.items()), 2))
+
+    while missing:
+        first = generator.choice(sorted(missing, key=repr))
+        best = None
+        for _ in range(30):
+            case = {name: generator.choice(axes[name]) for name in names}
+            case.update(dict(first))
+            gain = len(pairs(case) & missing)
+            if best is None or gain > best[0]:
+                best = (gain, case)
+        missing -= pairs(best[1])
+        yield best[1]
+
+
+def command_of(case, index, formats):
+    """The command line of one case."""
+    gated = case["epilogue"] in ("situ", "silu")
+    columns = case["N"] // (2 if gated else 1)
+    command = ["tenon", "run", "--op", "gemm", "--check", "--checks", "all"]
+    command += ["--seed", str(index), "--threads", "1"]
+    sets = {
+        "epilogue": case["epilogue"],
+        "out": case["out"],
+        "format": case["format"],
+        "columns": "off" if case["columns"] == "off" else "on",
+        "rows": case["rows"],
+    }
+    dims = {"M": case["M"]}
+    for name in "NK":
+        fixed = case["static"] in (name, "both")
+        (sets if fixed else dims)[name] = case[name]
+    scalars = {}
+    if case["columns"] == "eights":
+        scalars = {"col_begin": columns // 3 // 8 * 8, "col_end": columns // 8 * 8}
+    elif case["columns"] == "cut":
+        scalars = {"col_begin": columns // 5, "col_end": columns - columns // 7}
+    if case["rows"] == "on":
+        scalars["row_begin"] = case["M"] // 4
+        scalars["row_end"] = case["M"] - case["M"] // 5
+    strides = {}
+    if case["strides"] == "wide":
+        unit = formats[case["format"]]
+        strides = {"x": case["K"] + unit, "weights": case["K"] + 2 * unit}
+        strides["out"] = columns + columns % 2 + 2
+    elif columns % 2 and case["out"] == "bf16":
+        strides["out"] = columns + 1
+    if case["epilogue"] == "sigmoid_gate":
+        strides["multiplicand"] = columns + columns % 2
+    for option, values in (
+        ("--set", sets),
+        ("--dim", dims),
+        ("--scalar", scalars),
+        ("--stride", strides),
+    ):
+        for name, value in values.items():
+            command += [option, f"{name}={value}"]
+    if case["schedule"]:
+        command += ["--schedule", case["schedule"]]
+    return command
+
+
+# Elements of 16 bytes, what row strides are multiples of.
+FORMATS = {"bf16": 8, "fp8": 16, "mxfp4": 32, "mxfp8_mxfp4": 32, "bf16_mxfp4": 32}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--formats", nargs="+", choices=FORMATS, default=["bf16"])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    axes = {**AXES, "format": tuple(arguments.formats)}
+    cases = list(covering_cases(axes, arguments.seed))
+
+    def run(numbered):
+        index, case = numbered
+        command = command_of(case, index, FORMATS)
+        done = subprocess.run(command, capture_output=True, text=True)
+        return command, done
+
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for command, done in pool.map(run, enumerate(cases)):
+            if done.returncode != 0:
+                failures += 1
+                words = " ".join(f"'{w}'" if " " in w else w for w in command)
+                print(f"FAILED: {words}\nexit code {done.returncode}")
+                print(done.stdout + done.stderr)
+    print(f"{len(cases)} cases, {failures} failed")
+    raise SystemExit(failures != 0)
+
+
+if __name__ == "__main__":
+    main()
