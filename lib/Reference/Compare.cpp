@@ -13,10 +13,39 @@
 
 namespace tenon::reference {
 
+/// \p expected as rounded to \p type; where a value close to the unrounded one
+/// rounds to what was found, that.
+static std::vector<double> roundExpected(llvm::ArrayRef<double> expected,
+                                         llvm::ArrayRef<double> result,
+                                         ElementType type) {
+  double maximum = 0;
+  for (double want : expected) {
+    maximum = std::max(maximum, std::fabs(want));
+  }
+  double slack = maximum * 0x1p-13;
+  auto rounded = [&](double value) {
+    return decode(type, encode(type, value));
+  };
+  std::vector<double> values;
+  values.reserve(expected.size());
+  for (auto [want, found] : llvm::zip_equal(expected, result)) {
+    bool isClose =
+        found >= rounded(want - slack) && found <= rounded(want + slack);
+    values.push_back(isClose ? found : rounded(want));
+  }
+  return values;
+}
+
 GroupError compareGroup(llvm::ArrayRef<double> expected,
-                        llvm::ArrayRef<double> result) {
+                        llvm::ArrayRef<double> result,
+                        std::optional<ElementType> roundedTo) {
   assert(expected.size() == result.size() && "groups of different size");
   GroupError error;
+  std::vector<double> rounded;
+  if (roundedTo) {
+    rounded = roundExpected(expected, result, *roundedTo);
+    expected = rounded;
+  }
   double maxReference = 0, maxDifference = 0;
   for (auto [want, found] : llvm::zip_equal(expected, result)) {
     error.finiteReference &= std::isfinite(want);
@@ -71,7 +100,7 @@ static void keepFirst(std::string &kept, llvm::StringRef candidate) {
 void ErrorAccumulator::add(const Region &region,
                            llvm::ArrayRef<double> result) {
   assert(!region.exact && "exact regions are compared by code");
-  GroupError error = compareGroup(region.expected, result);
+  GroupError error = compareGroup(region.expected, result, region.roundedTo);
   ++groupCount;
   worstRatio.update(error.maxRatio, region.group);
   worstL2.update(error.relativeL2, region.group);

@@ -213,6 +213,9 @@ void Gemm::emitRows(IndexRange block,
     region.offset = {row, columnRange.begin};
     region.extents = {1, count};
     region.group = ("row " + llvm::Twine(row)).str();
+    if (out.type != ElementType::F32) {
+      region.roundedTo = out.type;
+    }
     auto other = [&](const TensorView &view) {
       return view.block({row, columnRange.begin}, {1, count});
     };

@@ -28,9 +28,15 @@ struct GroupError {
   bool zeroMissed = false;
 };
 
-/// Errors of \p result against \p expected, which are of one size.
+/// Errors of \p result against \p expected, which are of one size. With
+/// \p roundedTo errors are measured from the expected values as rounded to that
+/// type, since in a short group the rounding alone could exceed a tolerance. A
+/// sum in FP32 may end on the other side of a boundary between two codes: a
+/// result to which a value within 2^-13 of the group's maximum from the
+/// expected one rounds has no error.
 GroupError compareGroup(llvm::ArrayRef<double> expected,
-                        llvm::ArrayRef<double> result);
+                        llvm::ArrayRef<double> result,
+                        std::optional<ElementType> roundedTo = {});
 
 /// The errors of one operand over all its groups. Accumulators of several
 /// threads can be merged in any order with the same outcome.

@@ -4,9 +4,12 @@
 #ifndef TENON_REFERENCE_REGION_H
 #define TENON_REFERENCE_REGION_H
 
+#include "tenon/Reference/ElementType.h"
+
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +25,9 @@ struct Region {
   std::string group;
   /// Data that are moved and not computed: the codes must be equal.
   bool exact = false;
+  /// The type to which the result is rounded once, where errors are measured
+  /// from the rounded reference (see compareGroup).
+  std::optional<ElementType> roundedTo;
   std::vector<double> expected;        ///< row-major; unless exact
   std::vector<uint64_t> expectedCodes; ///< row-major; when exact
 };

@@ -175,3 +175,19 @@ tenon.plan @p operands [{name = "x", type = bf16, access = "read", dims = ["N", 
 // What a plan is made of means nothing outside of one.
 // expected-error @+1 {{'tenon.size' op expects parent op 'tenon.plan'}}
 %n = tenon.size "x"[0]
+
+// -----
+
+// Scalars are those of the plan.
+tenon.plan @p operands [] scalars ["begin"] {
+  // expected-error @+1 {{the plan has no scalar 'end'}}
+  %n = tenon.scalar "end"
+}
+
+// -----
+
+// A plan without any has none of a name.
+tenon.plan @p operands [] {
+  // expected-error @+1 {{the plan has no scalar 'begin'}}
+  %n = tenon.scalar "begin"
+}

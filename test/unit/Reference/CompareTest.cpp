@@ -41,6 +41,36 @@ TEST(CompareTest, MeasuresDoNotDependOnScale) {
   EXPECT_NEAR(error.relativeL2, 0.1, 1e-12);
 }
 
+// bf16 has 8 significant bits: 1 + 2^-8 lies between the codes 1 and 1 + 2^-7.
+TEST(CompareTest, RoundingToTheTypeIsNoError) {
+  const double ulp = 0x1p-7;
+  auto errorOf = [&](double want, double found) {
+    return compareGroup({want, 0.25}, {found, 0.25}, ElementType::BF16)
+        .maxRatio;
+  };
+  EXPECT_GT(compareGroup({1 + 0.49 * ulp}, {1}).maxRatio, 3e-3);
+  EXPECT_EQ(errorOf(1 + 0.49 * ulp, 1), 0);
+  EXPECT_EQ(errorOf(1 + 0.51 * ulp, 1 + ulp), 0);
+  // On the wrong side of the boundary, but close to it: either is right.
+  EXPECT_EQ(errorOf(1 + 0.499 * ulp, 1 + ulp), 0);
+  EXPECT_EQ(errorOf(1 + 0.501 * ulp, 1), 0);
+  // Further away the other code is an error of a whole unit.
+  EXPECT_NEAR(errorOf(1 + 0.45 * ulp, 1 + ulp), ulp, 1e-12);
+  EXPECT_NEAR(errorOf(1 + 0.55 * ulp, 1), ulp, ulp * ulp);
+  // So is a code that is off by more.
+  EXPECT_NEAR(errorOf(1, 1 + 2 * ulp), 2 * ulp, 1e-12);
+}
+
+// What is far below the largest of its group is compared with that, not with
+// itself.
+TEST(CompareTest, RoundingOfSmallElements) {
+  EXPECT_EQ(compareGroup({1, 1e-6}, {1, 1e-7}, ElementType::BF16).maxRatio, 0);
+  EXPECT_GT(compareGroup({1, 1e-3}, {1, 2e-3}, ElementType::BF16).maxRatio,
+            9e-4);
+  EXPECT_FALSE(
+      compareGroup({1, INFINITY}, {1, 1}, ElementType::BF16).finiteReference);
+}
+
 TEST(CompareTest, WithinBoundsBothMeasures) {
   ErrorAccumulator both;
   both.add(region({3, -4}), {3, -4.5});
