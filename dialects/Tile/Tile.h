@@ -4,6 +4,7 @@
 #ifndef TENON_DIALECTS_TILE_TILE_H
 #define TENON_DIALECTS_TILE_TILE_H
 
+#include "tenon/Layout/BankConflicts.h"
 #include "tenon/Layout/LdsLayout.h"
 #include "tenon/Layout/Mfma.h"
 #include "tenon/Target/TargetInfo.h"
@@ -43,6 +44,9 @@ std::optional<layout::MfmaFormat> mfmaFormat(mlir::Type type);
 /// The allocation of an LDS buffer, or of the one that it is a stage of; null
 /// when \p buffer comes from elsewhere (through a loop).
 AllocLdsOp allocationOf(mlir::Value buffer);
+
+/// How a chip serves LDS accesses, for the layout algebra.
+layout::BankRules ldsBankRules(const target::TargetInfo &target);
 
 /// The target of the module that holds \p op; emits an error when the module
 /// has no `tile.target`.

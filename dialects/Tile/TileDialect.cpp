@@ -57,3 +57,25 @@ FailureOr<tenon::target::TargetInfo> tenon::tile::getTarget(Operation *op) {
   return op->emitError("the module names no chip: expected an attribute such "
                        "as tile.target = #tile.target<\"gfx950\">");
 }
+
+tenon::layout::BankRules
+tenon::tile::ldsBankRules(const target::TargetInfo &target) {
+  using target::LdsOp;
+  layout::BankRules rules;
+  auto add = [&](SmallVectorImpl<layout::PhaseRule> &list, unsigned bits,
+                 LdsOp op) {
+    const target::LdsAccessRule &rule = target.ldsRule(op);
+    list.push_back(
+        {bits, rule.banks,
+         llvm::SmallVector<uint64_t>(rule.phases.begin(), rule.phases.end())});
+  };
+  add(rules.reads, 32, LdsOp::ReadB32);
+  add(rules.reads, 64, LdsOp::ReadB64);
+  add(rules.reads, 96, LdsOp::ReadB96);
+  add(rules.reads, 128, LdsOp::ReadB128);
+  add(rules.writes, 32, LdsOp::WriteB32);
+  add(rules.writes, 64, LdsOp::WriteB64);
+  add(rules.writes, 96, LdsOp::WriteB96);
+  add(rules.writes, 128, LdsOp::WriteB128);
+  return rules;
+}

@@ -508,11 +508,6 @@ LogicalResult CopyToLdsOp::verify() {
       failed(verifyOneStage(*this, buffer))) {
     return failure();
   }
-  auto made = getView().getDefiningOp<ViewOp>();
-  if (made && (view.getRank() == 0 || made.getStaticStrides().back() != 1)) {
-    return emitOpError("copies runs of elements: the last stride of the view "
-                       "must be 1");
-  }
   auto kernel = (*this)->getParentOfType<KernelOp>();
   auto copy =
       layout::planLdsCopy(buffer.getLdsLayout(), kernel ? kernel.getWaves() : 1,
@@ -520,6 +515,11 @@ LogicalResult CopyToLdsOp::verify() {
   if (!copy) {
     return emitOpError("cannot fill ")
            << buffer << ": " << llvm::toString(copy.takeError());
+  }
+  auto made = getView().getDefiningOp<ViewOp>();
+  if (made && made.getStaticStrides()[copy->runDim] != 1) {
+    return emitOpError("copies runs of elements along dimension ")
+           << copy->runDim << ", where the stride of the view must be 1";
   }
   return success();
 }

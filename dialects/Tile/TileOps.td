@@ -377,11 +377,12 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
     written at any time between this operation and the `tile.wait_copies` that
     takes the token. What lies beyond the bound of the view arrives as zeros, and
     so does what lies at or beyond a limit (`limits` and `limit_divisors` as for
-    `tile.load`; the limit of the last dimension is a multiple of 16 bytes).
+    `tile.load`; the limit of the dimension of stride 1 is a multiple of
+    16 bytes).
 
-    A lane copies 16 bytes side by side along the last dimension: in LDS, whose
-    layout decides which ones, and in the view, whose last stride is 1. They must
-    begin at multiples of 4 bytes, which the strides and offsets at run time have
+    A lane copies 16 bytes side by side along the dimension whose stride is 1: in
+    LDS, whose layout decides which ones, and in the view. They must begin at
+    multiples of 4 bytes, which the strides and offsets at run time have
     to see to, and lie within the bound or beyond it as a whole. The tile is a
     whole number of instructions (1024 bytes) of each wave. `nontemporal` marks
     data that are read once.

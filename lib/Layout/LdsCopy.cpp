@@ -9,29 +9,39 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <optional>
+
 using namespace llvm;
 using namespace tenon::layout;
 
 static constexpr int64_t lanesPerWave = 64;
 
-/// Checks that the bytes of a lane are one run of elements along the last dim.
-static Error checkRuns(const LdsLayout &lds, int64_t laneBytes) {
-  int64_t bits = lds.elementBits();
-  if (lds.rank() == 0 || lds.strides().back() != 1) {
-    return makeError("elements along the last dim must lie side by side");
+/// The dim along which elements lie side by side, if there is one.
+static std::optional<unsigned> runDimOf(const LdsLayout &lds) {
+  for (unsigned dim = lds.rank(); dim-- > 0;) {
+    if (lds.shape()[dim] > 1 && lds.strides()[dim] == 1) {
+      return dim;
+    }
   }
-  for (int64_t dim : seq<int64_t>(0, lds.rank() - 1)) {
-    if (lds.shape()[dim] > 1 &&
+  return std::nullopt;
+}
+
+/// Checks that the bytes of a lane are one run of elements along `runDim`.
+static Error checkRuns(const LdsLayout &lds, unsigned runDim,
+                       int64_t laneBytes) {
+  int64_t bits = lds.elementBits();
+  for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+    if (dim != runDim && lds.shape()[dim] > 1 &&
         lds.strides()[dim] * bits % (laneBytes * 8) != 0) {
       return makeError("a step along dim {0} is {1} bits, no multiple of {2} "
                        "bytes, which one lane copies",
                        dim, lds.strides()[dim] * bits, laneBytes);
     }
   }
-  if (lds.shape().back() * bits % (laneBytes * 8) != 0) {
-    return makeError("a row has {0} bits, no multiple of {1} bytes, which one "
-                     "lane copies",
-                     lds.shape().back() * bits, laneBytes);
+  if (lds.shape()[runDim] * bits % (laneBytes * 8) != 0) {
+    return makeError("a run along dim {0} has {1} bits, no multiple of {2} "
+                     "bytes, which one lane copies",
+                     runDim, lds.shape()[runDim] * bits, laneBytes);
   }
   for (const SwizzleTerm &term : lds.swizzle()) {
     if (term.mask % laneBytes != 0) {
@@ -45,10 +55,15 @@ static Error checkRuns(const LdsLayout &lds, int64_t laneBytes) {
 
 Expected<LdsCopy> tenon::layout::planLdsCopy(const LdsLayout &lds,
                                              int64_t waves, int64_t laneBytes) {
-  if (Error error = checkRuns(lds, laneBytes)) {
+  std::optional<unsigned> runDim = runDimOf(lds);
+  if (!runDim) {
+    return makeError("no dim along which elements lie side by side");
+  }
+  if (Error error = checkRuns(lds, *runDim, laneBytes)) {
     return std::move(error);
   }
   LdsCopy copy;
+  copy.runDim = *runDim;
   copy.waves = waves;
   copy.laneBytes = laneBytes;
   copy.chunkBytes = lanesPerWave * laneBytes;

@@ -3,6 +3,8 @@
 
 #include "MakeError.h"
 #include "tenon/Layout/BankConflicts.h"
+#include "tenon/Layout/LdsAddressing.h"
+#include "tenon/Layout/LdsCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -50,11 +52,7 @@ static Error collectPhases(const LdsLayout &plain, const LdsUse &use,
                      use.kind == LdsAccess::Read ? "reads" : "writes",
                      use.accessBits);
   }
-  auto instructions = ldsInstructions(*use.layout, plain, use.accessBits);
-  if (!instructions) {
-    return instructions.takeError();
-  }
-  for (const LdsInstruction &instruction : *instructions) {
+  auto collect = [&](const LdsInstruction &instruction) {
     for (uint64_t lanes : rule->phases) {
       Phase phase{use.accessBits, rule->banks, {}, {}};
       for (; lanes != 0; lanes &= lanes - 1) {
@@ -65,6 +63,28 @@ static Error collectPhases(const LdsLayout &plain, const LdsUse &use,
       }
       phases.push_back(std::move(phase));
     }
+  };
+  // Where addresses split into a lane's bits, flipped, and a constant, flips
+  // and constants keep apart what is apart modulo the banks, and together what
+  // is together: all instructions have the conflicts of the first.
+  auto split = splitLdsAddresses(*use.layout, plain, use.accessBits);
+  if (split && plain.padding().interval == 0 &&
+      split->registersPerAccess * plain.elementBits() == use.accessBits) {
+    LdsInstruction first{0, 0, {}};
+    for (int64_t lane : seq<int64_t>(0, use.layout->numLanes())) {
+      first.addresses.push_back(
+          plain.byteAddress(use.layout->coordinates(0, lane, 0)));
+    }
+    collect(first);
+    return Error::success();
+  }
+  consumeError(split.takeError());
+  auto instructions = ldsInstructions(*use.layout, plain, use.accessBits);
+  if (!instructions) {
+    return instructions.takeError();
+  }
+  for (const LdsInstruction &instruction : *instructions) {
+    collect(instruction);
   }
   return Error::success();
 }
@@ -76,11 +96,25 @@ searchMasks(ArrayRef<Phase> phases, unsigned rowBits, unsigned columnBits) {
   if (!hasConflict(phases, masks)) {
     return masks;
   }
-  for (unsigned width : seq_inclusive(1u, std::min(columnBits, rowBits))) {
-    for (unsigned shift : seq_inclusive(0u, rowBits - width)) {
+  // Bits of the row that are the same in all lanes of a phase do not matter.
+  int64_t varying = 0;
+  for (const Phase &phase : phases) {
+    for (int64_t row : phase.rows) {
+      varying |= row ^ phase.rows.front();
+    }
+  }
+  SmallVector<unsigned> bits;
+  for (unsigned bit = 0; bit < rowBits; ++bit) {
+    if ((varying >> bit) & 1) {
+      bits.push_back(bit);
+    }
+  }
+  unsigned most = std::min<size_t>(columnBits, bits.size());
+  for (unsigned width = 1; width <= most; ++width) {
+    for (unsigned shift = 0; shift + width <= bits.size(); ++shift) {
       RowMasks shifted(rowBits, 0);
-      for (unsigned bit = 0; bit < width; ++bit) {
-        shifted[shift + bit] = int64_t(1) << (firstColumnBit + bit);
+      for (unsigned index = 0; index < width; ++index) {
+        shifted[bits[shift + index]] = int64_t(1) << (firstColumnBit + index);
       }
       if (!hasConflict(phases, shifted)) {
         return shifted;
@@ -90,13 +124,13 @@ searchMasks(ArrayRef<Phase> phases, unsigned rowBits, unsigned columnBits) {
   if (columnBits == 0) {
     return std::nullopt;
   }
-  unsigned searched = std::min(rowBits, maxSearchBits / columnBits);
+  unsigned searched = std::min<size_t>(bits.size(), maxSearchBits / columnBits);
   for (uint64_t code :
        seq<uint64_t>(0, uint64_t(1) << (searched * columnBits))) {
-    for (unsigned bit = 0; bit < searched; ++bit) {
-      masks[bit] = ((code >> (bit * columnBits)) &
-                    maskTrailingOnes<uint64_t>(columnBits))
-                   << firstColumnBit;
+    for (unsigned index = 0; index < searched; ++index) {
+      masks[bits[index]] = ((code >> (index * columnBits)) &
+                            maskTrailingOnes<uint64_t>(columnBits))
+                           << firstColumnBit;
     }
     if (!hasConflict(phases, masks)) {
       return masks;
@@ -143,4 +177,37 @@ Expected<std::optional<LdsLayout>> tenon::layout::findConflictFreeSwizzle(
     return swizzled.takeError();
   }
   return std::optional<LdsLayout>(std::move(*swizzled));
+}
+
+Expected<LdsLayout> tenon::layout::findCopyLayout(
+    ArrayRef<int64_t> shape, unsigned runDim, unsigned elementBits,
+    ArrayRef<const Layout *> readers, const BankRules &rules) {
+  if (shape.size() != 2 || runDim > 1) {
+    return makeError("expected a tile of rank 2 and a run dim below 2, found "
+                     "rank {0} and run dim {1}",
+                     shape.size(), runDim);
+  }
+  unsigned rowDim = 1 - runDim;
+  SmallVector<int64_t> strides(2, 1);
+  strides[rowDim] = shape[runDim];
+  auto plain = LdsLayout::create(shape, strides, elementBits);
+  if (!plain) {
+    return plain.takeError();
+  }
+  SmallVector<LdsUse> uses;
+  for (const Layout *reader : readers) {
+    // The swizzle moves 16 bytes, the widest access, as a whole.
+    unsigned bits = plain->vectorWidth(*reader, 128) * elementBits;
+    uses.push_back({reader, bits, LdsAccess::Read});
+  }
+  auto found = findConflictFreeSwizzle(*plain, uses, rules, rowDim);
+  if (!found) {
+    return found.takeError();
+  }
+  if (!*found) {
+    return makeError("no swizzle of rows of {0} bytes keeps these reads free "
+                     "of bank conflicts",
+                     shape[runDim] * elementBits / 8);
+  }
+  return std::move(**found);
 }

@@ -171,10 +171,10 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
     int64_t divisor =
         std::min(std::max(promised, knownDivisor(OpFoldResult(limit))),
                  knownDivisor(OpFoldResult(op.getOffsets()[dim])));
-    if (dim + 1 == lds.rank() && divisor % run != 0) {
+    if (dim == copy->runDim && divisor % run != 0) {
       return op.emitOpError("copies runs of ")
-             << run << " elements: the limit of the last dimension and the "
-             << "offset must be known to be multiples of that";
+             << run << " elements: limit and offset of dimension " << dim
+             << " must be known to be multiples of that";
     }
     rests[dim] = LLVM::SubOp::create(b, loc, scalars.lookup(limit),
                                      scalars.lookup(op.getOffsets()[dim]));

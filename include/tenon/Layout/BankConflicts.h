@@ -78,13 +78,25 @@ struct LdsUse {
 /// A swizzle of `plain` (which has none) under which none of `uses` has a
 /// conflict: bits of the coordinate `rowDim` flip address bits from 16 bytes
 /// upwards, within the largest power of two that divides the row stride. Tried
-/// are, in this order, no swizzle, ((row >> s) mod 2^w) << 4 for all s and w,
-/// and all maps of row bits (lowest first) to masks as far as 2^16 maps go.
+/// are, of the row bits in which lanes of one phase differ and in this order:
+/// no swizzle; w such bits that follow each other, to the address bits from 16
+/// bytes upwards, for all w; all maps of them (lowest first) to masks as far as
+/// 2^16 maps go.
 /// Returns nullopt when none of these is free of conflicts; an error as for
 /// bankConflicts.
 llvm::Expected<std::optional<LdsLayout>>
 findConflictFreeSwizzle(const LdsLayout &plain, llvm::ArrayRef<LdsUse> uses,
                         const BankRules &rules, unsigned rowDim);
+
+/// A layout in LDS of a tile of rank 2 that direct-to-LDS copies can fill,
+/// rows along \p runDim without gaps, from which all of \p readers read
+/// without bank conflicts (in the widest accesses that they allow). The copies
+/// write consecutive bytes and have none. An error when no such swizzle is
+/// found.
+llvm::Expected<LdsLayout> findCopyLayout(llvm::ArrayRef<int64_t> shape,
+                                         unsigned runDim, unsigned elementBits,
+                                         llvm::ArrayRef<const Layout *> readers,
+                                         const BankRules &rules);
 
 } // namespace tenon::layout
 

@@ -18,6 +18,7 @@ namespace tenon::layout {
 /// wave w writes the chunk i * waves + w. The lane at byte b of a chunk begins
 /// with the element at byte chunk * chunkBytes + b, padding not counted.
 struct LdsCopy {
+  unsigned runDim = 0; ///< the dim along which a lane's elements lie
   int64_t waves = 1;
   int64_t laneBytes = 0;
   int64_t chunkBytes = 0;   ///< of one instruction: 64 lanes

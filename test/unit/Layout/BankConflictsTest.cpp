@@ -323,3 +323,76 @@ TEST(BankConflicts, SearchKeepsWhatIsFreeAndAdmitsDefeat) {
       findConflictFreeSwizzle(LdsLayout::rowMajor({64, 64}, 32),
                               LdsUse{&column, 32, LdsAccess::Read}, rules, 0)));
 }
+
+namespace {
+/// Rows of an operand tile as a kernel reads them whose lanes shall own 8
+/// consecutive results: lane row r of fragment j is row 8 * (r / 4) + 4 * j +
+/// r mod 4.
+Layout permutedRows(const Layout &operand) {
+  SmallVector<Basis> registers(operand.bases(HwDim::Register));
+  SmallVector<Basis> lanes(operand.bases(HwDim::Lane));
+  for (Basis &basis : lanes) {
+    basis[0] = basis[0] >= 4 ? basis[0] * 2 : basis[0];
+  }
+  registers.push_back({4, 0});
+  SmallVector<int64_t> shape(operand.shape());
+  shape[0] *= 2;
+  return cantFail(Layout::create(shape, registers, lanes, {}, {}));
+}
+
+struct Operand {
+  int64_t mn, k;
+  MfmaFormat format;
+  unsigned bits;
+};
+} // namespace
+
+// Tiles with rows of 64, 128, 256 and 384 bytes, read as operands of 16x16 and
+// 32x32 instructions, rows in order and permuted: no read conflicts.
+TEST(BankConflicts, CopyLayoutsOfOperandsHaveNone) {
+  BankRules rules = gfx950();
+  for (const Operand &operand : {Operand{16, 32, MfmaFormat::F16, 16},
+                                 {32, 16, MfmaFormat::F16, 16},
+                                 {16, 128, MfmaFormat::F8, 8},
+                                 {32, 64, MfmaFormat::F8, 8},
+                                 {16, 128, MfmaFormat::F4, 4},
+                                 {32, 64, MfmaFormat::F4, 4}}) {
+    for (int64_t rowBytes : {64, 128, 256, 384}) {
+      int64_t rowElements = rowBytes * 8 / operand.bits;
+      if (rowElements % operand.k != 0) {
+        continue; // a row is no whole number of instructions
+      }
+      Layout atom =
+          cantFail(mfmaOperandA(operand.mn, operand.k, operand.format));
+      for (bool permuted : {false, true}) {
+        Layout rows = permuted ? permutedRows(atom) : atom;
+        Layout tile = cantFail(
+            Layout::repeat(rows, {{HwDim::Register, rowElements / operand.k, 1},
+                                  {HwDim::Register, 2, 0},
+                                  {HwDim::Wave, 4, 0}}));
+        Expected<LdsLayout> lds =
+            findCopyLayout(tile.shape(), 1, operand.bits, &tile, rules);
+        ASSERT_TRUE(bool(lds))
+            << messageOf(lds.takeError()) << " " << operand.mn << "x"
+            << operand.k << " " << operand.bits << " bits, rows of " << rowBytes
+            << (permuted ? ", permuted" : "");
+        // Of the whole tile, although the search looks at one instruction.
+        EXPECT_EQ(countByHand(tile, *lds, 128, LdsAccess::Read, 64).extraPhases,
+                  0);
+        EXPECT_EQ(lds->sizeInBytes(), tile.shape()[0] * rowBytes);
+      }
+    }
+  }
+}
+
+// A tile with its rows along the second dim, as weights [N, K] are for an
+// operand [K, N].
+TEST(BankConflicts, CopyLayoutOfATransposedTile) {
+  BankRules rules = gfx950();
+  Layout tile =
+      cantFail(Layout::repeat(cantFail(mfmaOperandB(16, 32, MfmaFormat::F16)),
+                              {{HwDim::Register, 2, 0}, {HwDim::Wave, 4, 1}}));
+  LdsLayout lds = cantFail(findCopyLayout({64, 64}, 0, 16, &tile, rules));
+  EXPECT_EQ(lds.strides()[0], 1);
+  EXPECT_EQ(countByHand(tile, lds, 128, LdsAccess::Read, 64).extraPhases, 0);
+}

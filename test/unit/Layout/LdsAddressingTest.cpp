@@ -166,7 +166,7 @@ void expectCopies(const LdsLayout &lds, int64_t waves) {
           ASSERT_EQ(lds.byteAddress(coords),
                     begin + element * lds.elementBits() / 8);
           addresses.insert(lds.byteAddress(coords));
-          ++coords.back();
+          ++coords[copy->runDim];
         }
       }
     }
@@ -184,6 +184,10 @@ void expectCopies(const LdsLayout &lds, int64_t waves) {
 TEST(LdsCopy, LanesFetchWhatBelongsToTheirBytes) {
   expectCopies(LdsLayout::rowMajor({128, 64}, 16), 4);
   expectCopies(swizzled({128, 64}, 16, {{0, 1, 16}, {0, 2, 32}, {0, 3, 64}}),
+               4);
+  // Rows along the second dim.
+  expectCopies(cantFail(LdsLayout::create({64, 128}, {1, 64}, 16,
+                                          {{1, 1, 16}, {1, 2, 32}})),
                4);
   // The swizzle reaches the bits of the instruction.
   expectCopies(swizzled({128, 64}, 16, {{0, 3, 16}, {0, 5, 32}, {0, 6, 64}}),
@@ -206,8 +210,9 @@ TEST(LdsCopy, Errors) {
   };
   EXPECT_NE(errorOf(LdsLayout::rowMajor({16, 64}, 16), 4).find("2048 bytes"),
             std::string::npos);
-  EXPECT_NE(errorOf(LdsLayout::rowMajor({512, 4}, 16), 1).find("step"),
-            std::string::npos);
+  EXPECT_NE(
+      errorOf(LdsLayout::rowMajor({512, 4}, 16), 1).find("step along dim 0"),
+      std::string::npos);
   EXPECT_NE(errorOf(cantFail(LdsLayout::create({64, 64}, {72, 1}, 16)), 1)
                 .find("gaps"),
             std::string::npos);
