@@ -178,3 +178,100 @@ tile.kernel @stages(%f: f32, %i: i32) attributes {waves = 4 : i32} {
   // CHECK-NEXT: tile.return
   tile.return
 }
+
+// Two stages, one copy ahead. The wait makes one barrier necessary before the read; the
+// read is what the next iteration's copy must not overtake.
+// CHECK-LABEL: tile.kernel @double_buffered(
+tile.kernel @double_buffered(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c256 = arith.constant 256 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %b = tile.alloc_lds at 0 : !tile.lds<256xf32, stages = 2>
+  %s0 = tile.lds_stage %b[%c0] : !tile.lds<256xf32, stages = 2> -> !tile.lds<256xf32>
+  // CHECK: tile.copy_to_lds
+  // CHECK-NOT: tile.barrier
+  %t0 = tile.copy_to_lds %v[%c0], %s0 : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+  // CHECK: scf.for
+  %last:2 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0, %now = %c0) -> (!tile.token, i32) : i32 {
+    %free = arith.subi %c1, %now : i32
+    // CHECK: tile.lds_stage
+    %sf = tile.lds_stage %b[%free] : !tile.lds<256xf32, stages = 2> -> !tile.lds<256xf32>
+    // CHECK: tile.barrier
+    // CHECK-NEXT: tile.copy_to_lds
+    %u = tile.copy_to_lds %v[%i], %sf : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+    // CHECK-NEXT: tile.wait_copies
+    tile.wait_copies %t : !tile.token
+    // CHECK-NEXT: tile.lds_stage
+    %sn = tile.lds_stage %b[%now] : !tile.lds<256xf32, stages = 2> -> !tile.lds<256xf32>
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.lds_load
+    %x = tile.lds_load %sn : !tile.lds<256xf32> -> tensor<256xf32>
+    // CHECK-NEXT: scf.yield
+    scf.yield %u, %free : !tile.token, i32
+  }
+  // CHECK: tile.wait_copies
+  // CHECK-NOT: tile.barrier
+  // CHECK: tile.return
+  tile.wait_copies %last#0 : !tile.token
+  tile.return
+}
+
+// A loop is ordered against its own earlier iterations: the store of the second
+// iteration must not overtake the load of the first.
+// CHECK-LABEL: tile.kernel @back_edge(
+tile.kernel @back_edge(%f: f32, %n: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<128xf32>
+  // CHECK: scf.for
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.lds_store
+    tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.lds_load
+    %u = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
+    // CHECK-NEXT: }
+  }
+  // There may have been no iteration, and the last one left a read.
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_store
+  tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
+  tile.return
+}
+
+// With three stages one barrier of the program's own is enough, wherever it has the
+// reads of the stage that is free behind it: none is added.
+// CHECK-LABEL: tile.kernel @triple_buffered(
+tile.kernel @triple_buffered(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %b = tile.alloc_lds at 0 : !tile.lds<256xf32, stages = 3>
+  %s0 = tile.lds_stage %b[%c0] : !tile.lds<256xf32, stages = 3> -> !tile.lds<256xf32>
+  %s1 = tile.lds_stage %b[%c1] : !tile.lds<256xf32, stages = 3> -> !tile.lds<256xf32>
+  %t0 = tile.copy_to_lds %v[%c0], %s0 : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+  %t1 = tile.copy_to_lds %v[%c0], %s1 : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+  // CHECK: scf.for
+  // CHECK-COUNT-1: tile.barrier
+  // CHECK-NOT: tile.barrier
+  // CHECK: tile.return
+  %last:4 = scf.for %i = %c0 to %n step %c1
+      iter_args(%t = %t0, %u = %t1, %now = %c0, %free = %c2)
+      -> (!tile.token, !tile.token, i32, i32) : i32 {
+    tile.wait_copies %t : !tile.token
+    tile.barrier
+    %sf = tile.lds_stage %b[%free] : !tile.lds<256xf32, stages = 3> -> !tile.lds<256xf32>
+    %w = tile.copy_to_lds %v[%i], %sf : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+    %sn = tile.lds_stage %b[%now] : !tile.lds<256xf32, stages = 3> -> !tile.lds<256xf32>
+    %x = tile.lds_load %sn : !tile.lds<256xf32> -> tensor<256xf32>
+    %more = arith.addi %now, %c1 : i32
+    %next = arith.remui %more, %c2 : i32
+    scf.yield %u, %w, %next, %now : !tile.token, !tile.token, i32, i32
+  }
+  tile.wait_copies %last#0, %last#1 : !tile.token, !tile.token
+  tile.return
+}
