@@ -117,10 +117,12 @@ static bool isTileProgram(ModuleOp module) {
 }
 
 /// Takes a copy of \p module to optimised LLVM IR, a spec with schedule number
-/// \p index.
+/// \p index. With \p ownLines, line tables name the locations that the module
+/// was read with, unless those of CompileOptions::tileFile are asked for.
 static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
                                   const CompileOptions &options,
-                                  const target::TargetInfo &target) {
+                                  const target::TargetInfo &target,
+                                  bool ownLines = false) {
   Attempt result;
   result.module = module.clone();
   if (!isTileProgram(module)) {
@@ -136,6 +138,8 @@ static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
     llvm::raw_string_ostream stream(result.tileProgram);
     generateLocationsFromIR(stream, *options.tileFile, *result.module,
                             OpPrintingFlags());
+  }
+  if (options.tileFile || ownLines) {
     // Without a scope LLVM drops the locations.
     tilePasses.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
   }
@@ -218,7 +222,8 @@ static llvm::Expected<Compiled> finish(Attempt &attempt,
 }
 
 /// Compiles a tile program, which has the one schedule that it was written
-/// with. Its plan is empty.
+/// with. Its plan is empty, its code object names its lines; \p assembly stays
+/// free of them.
 static FailureOr<Compiled> compileProgram(ModuleOp module,
                                           const CompileOptions &options,
                                           std::string *assembly) {
@@ -226,7 +231,8 @@ static FailureOr<Compiled> compileProgram(ModuleOp module,
   if (failed(target)) {
     return failure();
   }
-  FailureOr<Attempt> candidate = attempt(module, 0, options, *target);
+  FailureOr<Attempt> candidate =
+      attempt(module, 0, options, *target, /*ownLines=*/!assembly);
   if (failed(candidate)) {
     return failure();
   }
