@@ -44,10 +44,10 @@ std::optional<PlanTime> RunResult::time() const {
 /// Refuses what a sampled timing cannot give.
 static llvm::Error checkTimingOptions(const RunOptions &options) {
   if (!options.timing || !options.timing->sampled) {
-    if (options.timing && options.timing->skipMatrixValues &&
+    if (options.timing && options.timing->skipValues &&
         (options.check || !options.outputs.empty())) {
       return llvm::make_error<InputError>(
-          "matrix products that are skipped leave wrong values: there is "
+          "--skip-values leaves wrong values: there is "
           "nothing to check or to write to a file");
     }
     return llvm::Error::success();

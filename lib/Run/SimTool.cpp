@@ -60,6 +60,11 @@ llvm::Expected<SimOutcome> run::simulate(llvm::ArrayRef<uint8_t> bytes,
         "--timing sampled runs a part of the workgroups and drops their "
         "stores: there is nothing to write to the file of an 'out='");
   }
+  if (options.timing && options.timing->skipValues && arguments->hasOutputs()) {
+    return llvm::make_error<InputError>(
+        "--skip-values leaves wrong values: there is nothing to write to the "
+        "file of an 'out='");
+  }
   sim::LaunchConfig config;
   config.grid = options.grid;
   config.block = options.block;

@@ -27,6 +27,20 @@ void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
             Check::Bounds);
 }
 
+void checkEnds(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
+               bool isStore) {
+  if (!lanes.active) {
+    return;
+  }
+  for (unsigned lane : {unsigned(std::countr_zero(lanes.active)),
+                        63 - unsigned(std::countl_zero(lanes.active))}) {
+    uint64_t address = lanes.address[lane];
+    if (!wave.memory->isInAllocation(address, bytes)) {
+      return reportBadAccess(wave, lane, address, bytes, isStore);
+    }
+  }
+}
+
 bool findAwaited(Wave &wave, const LaneAddresses &lanes, unsigned bytes) {
   for (uint64_t rest = lanes.active; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
@@ -65,6 +79,9 @@ void loadToLds(Wave &wave, const LaneAddresses &lanes, uint64_t written,
   }
   uint32_t stored = std::max(bytes, 4u);
   noteAccess(wave, lanes, bytes, MemoryAccessKind::ToLds);
+  if (endsAtAddresses(wave, lanes, bytes, /*isStore=*/false)) {
+    return;
+  }
   auto copy = std::make_unique_for_overwrite<WaitCounters::LdsCopy>();
   copy->base = base;
   copy->stride = stored;

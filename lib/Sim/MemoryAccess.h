@@ -22,6 +22,7 @@ struct MemoryTrace {
   LaneAddresses lanes;
   unsigned bytes = 0; ///< per lane; 0: there was none
   MemoryAccessKind kind = MemoryAccessKind::Load;
+  bool addressesOnly = false; ///< nothing is to be loaded or stored
 };
 
 /// Tells the checks of a wave, which there must be, where its lanes go.
@@ -39,6 +40,11 @@ void reportLoadTarget(Wave &wave);
 /// Ends the launch: the lane's access is outside every allocation.
 void reportBadAccess(Wave &wave, unsigned lane, uint64_t address,
                      unsigned bytes, bool isStore);
+
+/// Ends the launch when the first or the last active lane is outside every
+/// allocation.
+void checkEnds(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
+               bool isStore);
 
 /// Part of awaitsAtomics: stops the wave at its current instruction.
 bool findAwaited(Wave &wave, const LaneAddresses &lanes, unsigned bytes);
@@ -97,9 +103,25 @@ inline void noteAccess(Wave &wave, const LaneAddresses &lanes, unsigned bytes,
     noteMemoryAccess(wave, lanes, bytes, kind);
   }
   if (wave.trace) [[unlikely]] {
-    *wave.trace = {lanes, bytes, kind};
+    wave.trace->lanes = lanes;
+    wave.trace->bytes = bytes;
+    wave.trace->kind = kind;
   }
 }
+
+/// Whether an access was noted and counted, and that is all: the values are of
+/// no interest. Of the lanes the first and the last are held against the
+/// allocations.
+inline bool endsAtAddresses(Wave &wave, const LaneAddresses &lanes,
+                            unsigned bytes, bool isStore) {
+  if (!wave.trace || !wave.trace->addressesOnly) {
+    return false;
+  }
+  wave.waits.issueVmem(0, 0);
+  checkEnds(wave, lanes, bytes, isStore);
+  return true;
+}
+
 /// The same for the whole wave, from scalar memory instructions.
 inline void noteScalarAccess(Wave &wave, uint64_t address, unsigned bytes,
                              MemoryAccessKind kind) {
@@ -117,6 +139,9 @@ inline void loadLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
   constexpr unsigned bytes = memoryBytes(format);
   checkLoadTarget(wave, row, formatDwords(format));
   noteAccess(wave, lanes, bytes, MemoryAccessKind::Load);
+  if (endsAtAddresses(wave, lanes, bytes, /*isStore=*/false)) {
+    return;
+  }
   wave.waits.issueVmem(row, formatDwords(format));
   if constexpr (bytes >= 4) {
     if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
@@ -152,8 +177,11 @@ inline void loadLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
 template <Format format>
 inline void storeLanes(Wave &wave, unsigned row, const LaneAddresses &lanes) {
   constexpr unsigned bytes = memoryBytes(format);
-  wave.waits.issueVmem(0, 0);
   noteAccess(wave, lanes, bytes, MemoryAccessKind::Store);
+  if (endsAtAddresses(wave, lanes, bytes, /*isStore=*/true)) {
+    return;
+  }
+  wave.waits.issueVmem(0, 0);
   if constexpr (bytes >= 4) {
     if (lanes.active == allLanes && areAdjacent(lanes, bytes)) {
       uint8_t all[bytes * waveSize];

@@ -82,6 +82,11 @@ public:
 
   /// Whether bytes lie inside one allocation.
   bool isAllocated(uint64_t address, uint64_t bytes);
+  /// The same without making pages of what was never touched.
+  bool isInAllocation(uint64_t address, uint64_t bytes) const {
+    auto [base, size] = memory.allocationOf(address);
+    return bytes <= size && address - base <= size - bytes;
+  }
 
   /// One byte for each byte of memory, which lie in one block: not zero when
   /// it is undefined. Null when all of the allocation is defined.

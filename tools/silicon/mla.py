@@ -110,14 +110,17 @@ def expected(decode, operands):
 
 
 def arguments(decode, folder, operands=None, seed=1):
-    """The --arg texts for `tenon sim`; arrays are written into `folder`. Without
-    operands query and cache are zeros, which take no room: for times. What the kernel
-    leaves is written to folder/output.npy and folder/sums.npy as bytes."""
+    """The --arg texts for `tenon sim`; arrays are written into `folder`. What the kernel
+    leaves is written to folder/output.npy and folder/sums.npy as bytes. Without operands
+    query and cache are zeros, which take no room, and nothing is written: for times."""
 
     def save(name, array):
         file = os.path.join(folder, name + ".npy")
         np.save(file, array)
         return "npy:" + file
+
+    def output(name):
+        return f":out={folder}/{name}.npy" if operands else ""
 
     plan = decode.plan()
     works = np.zeros((len(plan), 8), np.int32)
@@ -139,8 +142,8 @@ def arguments(decode, folder, operands=None, seed=1):
     one = save("one", np.ones(1, np.float32))
     tables = [save("ends", ends), save("works", works)]
     return [
-        f"O=buf:{rows * VALUE_WIDTH * 4}:out={folder}/output.npy",
-        f"Q=buf:{rows * 4}:out={folder}/sums.npy",
+        f"O=buf:{rows * VALUE_WIDTH * 4}{output('output')}",
+        f"Q=buf:{rows * 4}{output('sums')}",
         f"K={query}",
         f"V={cache}",
         f"CL={save('indices', indices)}",

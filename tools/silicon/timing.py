@@ -18,7 +18,7 @@ def model(tenon, path, launch, mode="sampled", threads=1, timeout=1800, options=
     with tempfile.TemporaryDirectory(prefix="tenon-timing-") as folder:
         stats = os.path.join(folder, "stats.json")
         command = [tenon, "sim", path, "--checks", "none", "--stats-json", stats]
-        command += ["--timing", mode, "--skip-matrix-values"]
+        command += ["--timing", mode, "--skip-values"]
         command += ["--threads", str(threads)]
         command += ["--grid", ",".join(map(str, launch.grid))]
         command += ["--block", ",".join(map(str, launch.block))]

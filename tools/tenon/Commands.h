@@ -48,11 +48,11 @@ void printFindings(llvm::ArrayRef<sim::Finding> findings);
 void addCheckOptions(CLI::App &command, std::string &checks, uint64_t &perturb,
                      std::optional<uint64_t> &workgroupOrder);
 
-/// The values of --timing, --cache, --skip-matrix-values and --trace.
+/// The values of --timing, --cache, --skip-values and --trace.
 struct TimingArguments {
   std::string mode;  ///< empty: no timing
   std::string cache; ///< empty: cold
-  bool skipMatrixValues = false;
+  bool skipValues = false;
   std::string trace;
   std::vector<std::string> constants; ///< NAME=VALUE
 

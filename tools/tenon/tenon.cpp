@@ -58,9 +58,9 @@ void cli::addTimingOptions(CLI::App &command, TimingArguments &arguments) {
                   "NAME=NUMBER: try another value of a constant of the model "
                   "(include/tenon/Target/TimingFacts.h)")
       ->allow_extra_args(false);
-  command.add_flag("--skip-matrix-values", arguments.skipMatrixValues,
-                   "With --timing: do not compute matrix products, whose "
-                   "values no time depends on");
+  command.add_flag("--skip-values", arguments.skipValues,
+                   "With --timing: compute only what addresses, branches and "
+                   "masks depend on; results are wrong, times the same");
   command.add_option("--trace", arguments.trace,
                      "Write a timeline of the first workgroups for Perfetto; "
                      "means --timing");
@@ -69,7 +69,7 @@ void cli::addTimingOptions(CLI::App &command, TimingArguments &arguments) {
 std::optional<sim::TimingOptions> cli::TimingArguments::options() const {
   if (mode.empty() && trace.empty()) {
     const char *given = !cache.empty()       ? "--cache"
-                        : skipMatrixValues   ? "--skip-matrix-values"
+                        : skipValues         ? "--skip-values"
                         : !constants.empty() ? "--timing-constant"
                                              : nullptr;
     if (given) {
@@ -80,7 +80,7 @@ std::optional<sim::TimingOptions> cli::TimingArguments::options() const {
   sim::TimingOptions options;
   options.sampled = mode == "sampled";
   options.warm = cache == "warm";
-  options.skipMatrixValues = skipMatrixValues;
+  options.skipValues = skipValues;
   options.trace = !trace.empty();
   for (const std::string &constant : constants) {
     auto [name, text] = splitAssignment("--timing-constant", constant);

@@ -39,8 +39,9 @@ struct TimingOptions {
   bool sampled = false;
   /// Data begin in the caches instead of in HBM, as far as they fit.
   bool warm = false;
-  /// Matrix products are not computed: results are wrong, times the same.
-  bool skipMatrixValues = false;
+  /// Only what addresses, branches and masks depend on is computed, and never
+  /// a matrix product: results are wrong, times the same.
+  bool skipValues = false;
   /// Constants of the model (target::TimingFacts) to try other values of.
   std::vector<std::pair<std::string, double>> constants;
   /// Keeps issue times of the first workgroups for a trace.

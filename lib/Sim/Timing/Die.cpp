@@ -3,6 +3,8 @@
 
 #include "Die.h"
 
+#include "NeededValues.h"
+
 #include <algorithm>
 
 using namespace llvm;
@@ -19,7 +21,18 @@ TimedLaunch::TimedLaunch(const LaunchSetup &setup, const TimingOptions &options,
       timing(timing), checks(*setup.program),
       records(timingOf(*setup.program, checks, timing)), dies(facts.xcds),
       unitsPerDie(facts.computeUnits / facts.xcds),
-      groupsPerUnit(unsigned(setup.resident / facts.computeUnits)) {}
+      groupsPerUnit(unsigned(setup.resident / facts.computeUnits)) {
+  // Checks and profiles follow every instruction.
+  std::vector<bool> needed;
+  if (options.skipValues && !setup.observed) {
+    needed = valuesForTime(*setup.program, checks, setup.entryRecord,
+                           setup.workItems % waveSize == 0);
+  }
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].isSkipped =
+        needed.empty() ? options.skipValues && records[i].isMatrix : !needed[i];
+  }
+}
 
 void DieCounts::add(const DieCounts &other) {
   waveInstructions += other.waveInstructions;
@@ -54,15 +67,15 @@ Die::Die(const TimedLaunch &launch, DeviceMemoryTiming &device, unsigned index,
       workgroups(workgroups), wanted(workgroups), mostWanted(workgroups),
       view(launch.setup.memory),
       simds(launch.unitsPerDie * launch.facts.simdsPerCu),
-      units(launch.unitsPerDie), patterns(launch.records.size()) {
+      units(launch.unitsPerDie), events(dispatcher() + 1),
+      patterns(launch.records.size()) {
   if (launch.setup.config.profile) {
     counts.executions.resize(launch.records.size());
     counts.clocks.resize(launch.records.size());
     counts.recordStalls.resize(launch.records.size());
   }
   if (workgroups) {
-    events.push({0, dispatchEvent});
-    dispatchScheduled = true;
+    events.set(dispatcher(), 0);
   }
 }
 
@@ -72,15 +85,14 @@ void Die::schedule(unsigned simd, uint64_t time) {
   uint64_t phase = simd % slot;
   uint64_t aligned =
       time <= phase ? phase : (time - phase + slot - 1) / slot * slot + phase;
-  if (aligned < simds[simd].nextSlot) {
-    simds[simd].nextSlot = aligned;
-    events.push({aligned, simd});
+  if (aligned < events.timeOf(simd)) {
+    events.set(simd, aligned);
   }
 }
 
-void Die::sampleRounds(uint64_t rounds, uint64_t most) {
+void Die::sampleRounds(uint64_t most) {
   uint64_t round = launch.round();
-  wanted = std::min(workgroups, rounds * round);
+  wanted = std::min(workgroups, sampledLongRounds * round);
   mostWanted = std::min(workgroups, most * round);
   isFillingL2 = true;
 }
@@ -88,6 +100,13 @@ void Die::sampleRounds(uint64_t rounds, uint64_t most) {
 void Die::extendSample(uint64_t now) {
   uint64_t round = launch.round();
   if (wanted % round || wanted >= mostWanted) {
+    return;
+  }
+  if (wanted == sampledLongRounds * round) {
+    // All of them have begun, when the first round had ended.
+    if (now < longRoundClocks) {
+      wanted = std::min(mostWanted, sampledRounds * round);
+    }
     return;
   }
   bool isFirst = wanted == sampledRounds * round;
@@ -105,7 +124,6 @@ void Die::extendSample(uint64_t now) {
 }
 
 void Die::dispatch(uint64_t now) {
-  dispatchScheduled = false;
   if (next == wanted) {
     extendSample(now);
   }
@@ -113,8 +131,7 @@ void Die::dispatch(uint64_t now) {
     return;
   }
   if (now < nextDispatch) {
-    events.push({nextDispatch, dispatchEvent});
-    dispatchScheduled = true;
+    events.set(dispatcher(), nextDispatch);
     return;
   }
   // The compute unit with the fewest workgroups, the first of equal ones.
@@ -129,8 +146,7 @@ void Die::dispatch(uint64_t now) {
   startWorkgroup(unsigned(emptiest - units.begin()), now);
   nextDispatch = now + launch.timing.dispatchClocks;
   if (next < wanted || wanted < mostWanted) {
-    events.push({nextDispatch, dispatchEvent});
-    dispatchScheduled = true;
+    events.set(dispatcher(), nextDispatch);
   }
 }
 
@@ -181,9 +197,9 @@ void Die::endWorkgroup(TimedWorkgroup &group, uint64_t now) {
   erase_if(groups, [&](const std::unique_ptr<TimedWorkgroup> &held) {
     return held.get() == &group;
   });
-  if (!dispatchScheduled && (next < wanted || wanted < mostWanted)) {
-    events.push({now, dispatchEvent});
-    dispatchScheduled = true;
+  if (events.timeOf(dispatcher()) == SlotQueue::never &&
+      (next < wanted || wanted < mostWanted)) {
+    events.set(dispatcher(), now);
   }
 }
 
@@ -216,14 +232,12 @@ void Die::resume(uint64_t now) {
 }
 
 void Die::runUntil(uint64_t end) {
-  while (!events.empty() && events.top().time < end && !failed) {
-    Event event = events.top();
-    events.pop();
-    if (event.simd == dispatchEvent) {
+  SlotQueue::Event event;
+  while (!failed && events.takeBefore(end, event)) {
+    if (event.source == dispatcher()) {
       dispatch(event.time);
-    } else if (simds[event.simd].nextSlot == event.time) {
-      simds[event.simd].nextSlot = ~uint64_t(0);
-      runSlot(event.simd, event.time);
+    } else {
+      runSlot(event.source, event.time);
     }
   }
   rounding = -1; // another die may run on this host thread

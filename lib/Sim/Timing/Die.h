@@ -6,18 +6,22 @@
 
 #include "DieMemory.h"
 #include "InstructionTiming.h"
+#include "SlotQueue.h"
 
 #include "../ResidentWorkgroup.h"
 
 #include "tenon/Sim/Timing.h"
 
 #include <deque>
-#include <queue>
 
 namespace tenon::sim {
 
 /// Rounds of resident workgroups that a sampled launch runs at least.
 inline constexpr uint64_t sampledRounds = 3;
+/// The same when the first one takes so many clocks: beginning and end of such
+/// rounds weigh little.
+inline constexpr uint64_t sampledLongRounds = 2;
+inline constexpr uint64_t longRoundClocks = 50000;
 /// Clocks that it goes on at least: short rounds differ more.
 inline constexpr uint64_t sampledClocks = 40000;
 
@@ -87,11 +91,11 @@ public:
   Die(const TimedLaunch &launch, DeviceMemoryTiming &device, unsigned index,
       uint64_t workgroups);
 
-  /// Before it runs: of these workgroups it runs a few rounds as a sample.
-  /// These become more, up to `most`, as long as rounds are short, and while
-  /// the L2 is on its way to hold all it can: until then it need not write
-  /// back, and rounds are too quick.
-  void sampleRounds(uint64_t rounds, uint64_t most);
+  /// Before it runs: of its workgroups it runs a few rounds as a sample. These
+  /// become more, up to `most`, as long as rounds are short, and while the L2
+  /// is on its way to hold all it can: until then it need not write back, and
+  /// rounds are too quick.
+  void sampleRounds(uint64_t most);
 
   /// Runs everything that happens before a clock.
   void runUntil(uint64_t end);
@@ -154,23 +158,13 @@ private:
   struct Simd {
     std::vector<TimedWave *> waves; ///< by priority, then by age
     uint64_t vectorFree = 0, matrixFree = 0;
-    uint64_t nextSlot = ~uint64_t(0);
   };
   struct ComputeUnit {
     double ldsFree = 0, vectorMemoryFree = 0;
     unsigned groups = 0;
   };
-  struct Event {
-    uint64_t time;
-    uint32_t simd;
-    bool operator>(const Event &other) const {
-      return std::tie(time, simd) > std::tie(other.time, other.simd);
-    }
-  };
-
-  static constexpr uint32_t dispatchEvent = ~uint32_t(0);
-
   void dispatch(uint64_t now);
+  unsigned dispatcher() const { return unsigned(simds.size()); }
   void extendSample(uint64_t now);
   void startWorkgroup(unsigned unit, uint64_t now);
   void endWorkgroup(TimedWorkgroup &group, uint64_t now);
@@ -191,6 +185,8 @@ private:
   const LdsPattern &ldsPattern(uint32_t record, uint64_t lanes);
   void occupyVectorMemory(TimedWave &timed, uint32_t record, uint64_t now);
   void occupyScalarMemory(TimedWave &timed, uint64_t now);
+  /// Ends the launch when a scalar load reads where stores without values went.
+  void checkScalarLoad(TimedWave &timed);
   /// Finds out when the instruction behind the last one may be issued.
   void lookAhead(TimedWave &timed, uint32_t record, uint64_t now);
   void stop(TimedWave &timed, uint64_t now);
@@ -208,16 +204,18 @@ private:
   std::vector<Simd> simds;
   std::vector<ComputeUnit> units;
   std::vector<std::unique_ptr<TimedWorkgroup>> groups; ///< resident ones
-  std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events;
+  /// Of the SIMDs, and behind them of the dispatcher.
+  SlotQueue events;
   uint64_t next = 0; ///< workgroup, counted within the die
   uint64_t nextDispatch = 0;
-  bool dispatchScheduled = false;
   uint64_t ended = 0, last = 0;
   std::vector<uint64_t> ends;
   std::vector<MemoryTraffic> roundTraffic = {MemoryTraffic()};
   const ResidentWorkgroup *failed = nullptr;
   MemoryTrace access;
   int rounding = -1; ///< that the host has
+  /// Allocations that were stored to without values.
+  llvm::SmallVector<uint64_t, 4> storedInto;
   alignas(64) uint32_t ldsAddress[waveSize];
   /// The last access of an LDS instruction and the conflicts it had: they
   /// depend on the distances between lanes and on the first bank alone, which

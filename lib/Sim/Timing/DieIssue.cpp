@@ -60,7 +60,12 @@ bool Die::execute(TimedWave &timed, const Instr &instr,
     wave.checks->before(wave, record);
   }
   timed.isAgain = false;
-  if (!timing.isMatrix || !launch.options.skipMatrixValues) {
+  if (timing.isSkipped && timing.unit != IssueUnit::VectorMemory) {
+    if (timing.unit == IssueUnit::Lds) {
+      wave.waits.issueLds(0, 0);
+    }
+  } else {
+    access.addressesOnly = timing.isSkipped;
     if (int now = int(wave.mode.round32()); now != rounding) {
       setHostRounding(wave.mode);
       rounding = now;
@@ -169,6 +174,10 @@ void Die::occupy(TimedWave &timed, uint32_t record, uint64_t now) {
     break;
   case IssueUnit::ScalarMemory:
     occupyScalarMemory(timed, now);
+    if (!storedInto.empty() && access.bytes &&
+        access.kind == MemoryAccessKind::Load) {
+      checkScalarLoad(timed);
+    }
     break;
   case IssueUnit::Internal:
     if (timing.isWait) {
@@ -247,6 +256,19 @@ void Die::occupyLds(TimedWave &timed, uint32_t record, uint64_t now) {
   last = std::max(last, done);
 }
 
+void Die::checkScalarLoad(TimedWave &timed) {
+  uint64_t base =
+      launch.setup.memory.allocationOf(access.lanes.address[0]).first;
+  if (is_contained(storedInto, base)) {
+    timed.group->resident.fail(
+        *timed.wave,
+        "a scalar load depends on stores whose values are skipped: time it "
+        "with its values",
+        std::nullopt);
+    fail(*timed.group);
+  }
+}
+
 void Die::occupyScalarMemory(TimedWave &timed, uint64_t now) {
   uint64_t done = now + launch.timing.scalarHitClocks;
   if (access.bytes) {
@@ -280,6 +302,14 @@ void Die::occupyVectorMemory(TimedWave &timed, uint32_t record, uint64_t now) {
   uint64_t done = uint64_t(start) + facts.l1HitClocks;
   unsigned clocks = facts.slotClocks;
   if (access.bytes && access.lanes.active) {
+    if (launch.records[record].isSkipped && check.is(checkStore)) {
+      uint64_t first =
+          access.lanes.address[std::countr_zero(access.lanes.active)];
+      uint64_t base = launch.setup.memory.allocationOf(first).first;
+      if (!is_contained(storedInto, base)) {
+        storedInto.push_back(base);
+      }
+    }
     // The lines in the order of lanes, each once.
     unsigned size = memory.lineBytes();
     uint64_t lines[2 * waveSize];

@@ -68,13 +68,14 @@ DieMemory::DieMemory(const target::TargetInfo &chip,
       capacity(chip.facts().l2Bytes / chip.facts().l2LineBytes) {
   const target::ChipFacts &chipFacts = chip.facts();
   unsigned units = chipFacts.computeUnits / chipFacts.xcds;
-  l1.assign(units,
-            CacheTags(chipFacts.l1Bytes, chipFacts.l1LineBytes, facts.l1Ways));
-  unsigned shared = (units + codeCacheUnits - 1) / codeCacheUnits;
-  scalarCaches.assign(shared,
-                      CacheTags(facts.scalarCacheBytes, lineSize, /*ways=*/4));
-  codeCaches.assign(shared, CacheTags(chipFacts.instructionCacheBytes,
-                                      facts.fetchLineBytes, /*ways=*/8));
+  for (unsigned i = 0; i < units; ++i) {
+    l1.emplace_back(chipFacts.l1Bytes, chipFacts.l1LineBytes, facts.l1Ways);
+  }
+  for (unsigned i = 0; i < units; i += codeCacheUnits) {
+    scalarCaches.emplace_back(facts.scalarCacheBytes, lineSize, /*ways=*/4);
+    codeCaches.emplace_back(chipFacts.instructionCacheBytes,
+                            facts.fetchLineBytes, /*ways=*/8);
+  }
   fabricLineClocks =
       lineSize * chipFacts.xcds / (facts.mallBandwidth / chipFacts.clockHz);
   mallClocks = uint64_t(facts.mallNs * 1e-9 * chipFacts.clockHz);

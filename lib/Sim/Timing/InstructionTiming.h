@@ -30,8 +30,10 @@ inline constexpr unsigned matrixLoadCount = 4;
 struct InstructionTiming {
   IssueUnit unit = IssueUnit::Internal;
   bool isMatrix = false;
-  bool isWait = false;  ///< s_waitcnt
-  bool isFlat = false;  ///< counts as vector memory and as LDS
+  bool isWait = false; ///< s_waitcnt
+  bool isFlat = false; ///< counts as vector memory and as LDS
+  /// No time depends on what it computes, loads or stores, and nobody wants it.
+  bool isSkipped = false;
   int8_t priority = -1; ///< that s_setprio gives the wave
   MatrixLoad matrixLoad = MatrixLoad::F32;
   uint16_t clocks = 4;              ///< of the unit

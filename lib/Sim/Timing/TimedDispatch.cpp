@@ -77,10 +77,19 @@ uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t run,
   uint64_t round = launch.round();
   const std::vector<uint64_t> &ends = die.endTimes();
   uint64_t whole = run / round - 1;
-  uint64_t steady = std::max<uint64_t>(1, whole / 3);
-  double period =
-      double(ends[whole * round - 1] - ends[(whole - steady) * round - 1]) /
-      double(steady);
+  double period = 0;
+  if (whole == 1) {
+    // Of two long ones the second one, whose workgroups begin and end with
+    // those of the first in front of them.
+    for (uint64_t i = 0; i < round; ++i) {
+      period += double(ends[round + i] - ends[i]) / double(round);
+    }
+  } else {
+    uint64_t steady = std::max<uint64_t>(1, whole / 3);
+    period =
+        double(ends[whole * round - 1] - ends[(whole - steady) * round - 1]) /
+        double(steady);
+  }
   // The last round lasts as long as the compute unit with the most of it.
   uint64_t rest = all % round;
   double last = std::ceil(double(rest) / launch.unitsPerDie) /
@@ -98,8 +107,12 @@ MemoryTraffic TimedDispatch::trafficOfAll(const Die &die) const {
   if (missing > 0) {
     const std::vector<MemoryTraffic> &rounds = die.trafficOfRounds();
     size_t whole = rounds.size() - 2;
-    // Rounds overlap, so that the mean of as many as there are is best.
-    sum.addScaled(rounds[whole], rounds[1], missing / double(whole - 1));
+    if (whole == 1) {
+      sum.addScaled(rounds[2], rounds[1], missing);
+    } else {
+      // Rounds overlap, so that the mean of as many as there are is best.
+      sum.addScaled(rounds[whole], rounds[1], missing / double(whole - 1));
+    }
   }
   MemoryTraffic all;
   all.addScaled(sum, MemoryTraffic(),
@@ -137,7 +150,7 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
   for (unsigned i = 0; i < dieCount; ++i) {
     dies.push_back(std::make_unique<Die>(launch, device, i, groupsOfDie(i)));
     if (isSampled) {
-      dies.back()->sampleRounds(sampledRounds, mostSampledRounds);
+      dies.back()->sampleRounds(mostSampledRounds);
     }
     warm(*dies.back(), device);
   }

@@ -152,7 +152,7 @@ TEST(SimTimingIssue, MatrixInstructionsBackToBack) {
   TimedKernel kernel;
   kernel.options = matrixOptions();
   kernel.config.block = {64, 1, 1};
-  kernel.timing.skipMatrixValues = true;
+  kernel.timing.skipValues = true;
   for (const Mfma &mfma : timedChip().mfmas()) {
     std::string line = matrixLine(mfma);
     TimingResult once = kernel.run(repeat(12, line));
@@ -235,7 +235,7 @@ TEST(SimTimingIssue, ShadowOfMatrixInstructions) {
 TEST(SimTimingIssue, ClockFallsUnderMatrixLoad) {
   TimedKernel kernel;
   kernel.options = matrixOptions();
-  kernel.timing.skipMatrixValues = true;
+  kernel.timing.skipValues = true;
   kernel.config.block = {256, 1, 1};
   kernel.config.grid = {chipFacts().computeUnits, 1, 1};
   const TimingFacts &facts = timingFacts();

@@ -185,7 +185,7 @@ protected:
     config.timing.emplace();
     config.timing->sampled = sampled;
     config.timing->warm = sample.warm;
-    config.timing->skipMatrixValues = true;
+    config.timing->skipValues = true;
     auto buffer = [&] {
       return llvm::cantFail(device.memory().allocate(sample.bufferBytes));
     };
