@@ -6,15 +6,16 @@
   calibrate.py winners models every tile of a family for a number of shapes and says how
                        often the one that won on silicon is (nearly) the best
   calibrate.py fit     looks for better values of the constants that sources leave open,
-                       on a part of the rows, one constant after the other
+                       one constant after the other
 
-A fit takes a part of the rows (--every, --offset); the others check it. No constant
-belongs to a kernel or to a shape. Needs the public code objects (TENON_AITER_DIR) and a
-table of times.
+The rows of each family are ranked by size. Those of odd rank are for the fit, which sees
+no others; those of even rank are held back and check it. No constant belongs to a kernel
+or to a shape. Needs the public code objects (TENON_AITER_DIR) and a table of times.
 """
 
 import argparse
 import dataclasses
+import itertools
 import json
 import math
 import os
@@ -74,8 +75,21 @@ def make_parser():
         default=os.path.join(ROOT, "build", "bin", "tenon"),
         help="default: %(default)s",
     )
+    add(
+        "--part",
+        choices=("all", "fitted", "held-back"),
+        default="all",
+        help="rows of which part (default: %(default)s; a fit takes those that are its)",
+    )
     add("--every", type=int, default=1, help="only every n-th row of a family by size")
     add("--offset", type=int, default=0, help="the first of them")
+    add(
+        "--shapes",
+        type=int,
+        default=20,
+        metavar="N",
+        help="rows of a family that winners takes, evenly by rank (default: %(default)s)",
+    )
     add("--largest", type=float, default=math.inf, help="10^9 products of a row at most")
     add("--jobs", type=int, default=2)
     add("--output", metavar="JSON", help="write what was modelled, row by row")
@@ -95,14 +109,39 @@ def products(row):
     return row.problem.m * row.problem.n * row.problem.k
 
 
-def choose(rows, every, offset, largest):
-    """Every n-th row of each family in the order of size."""
+def ranked(rows, family):
+    """The rows of a family in the order of size; equal ones in that of the table."""
+    return sorted((row for row in rows if row.target.family == family), key=products)
+
+
+def parts_of(rows):
+    """Which rows a fit may see, and which are held back."""
+    parts = {"fitted": set(), "held-back": set()}
+    for family in launch.FAMILIES:
+        for rank, row in enumerate(ranked(rows, family)):
+            parts["fitted" if rank % 2 else "held-back"].add(row)
+    return parts
+
+
+def choose(rows, part, every=1, offset=0, largest=math.inf):
+    """Every n-th row of each family and part in the order of size."""
+    parts = parts_of(rows)
     chosen = []
     for family in launch.FAMILIES:
-        own = sorted(
-            (row for row in rows if row.target.family == family), key=products
-        )
+        own = ranked(rows, family)
+        if part != "all":
+            own = [row for row in own if row in parts[part]]
         chosen += [r for r in own[offset::every] if products(r) <= largest * 1e9]
+    return chosen
+
+
+def spread(rows, count):
+    """So many rows of each family, evenly by rank."""
+    chosen = []
+    for family in launch.FAMILIES:
+        own = ranked(rows, family)
+        most = min(count, len(own))
+        chosen += [own[(2 * i + 1) * len(own) // (2 * most)] for i in range(most)]
     return chosen
 
 
@@ -145,11 +184,11 @@ def best_host_constants(rows, results):
     return best
 
 
-def print_errors(rows, results, verbose):
-    """The table of errors: by family, median and 90th percentile of the absolute
-    relative error, and the median of the signed one."""
+def print_errors(rows, results, parts, verbose):
+    """The table of errors: by family and part, median and 90th percentile of the
+    absolute relative error, and the median of the signed one."""
     for family in launch.FAMILIES:
-        errors = []
+        errors = {}
         for row, result in zip(rows, results):
             if row.target.family != family:
                 continue
@@ -159,19 +198,22 @@ def print_errors(rows, results, verbose):
                 print(f"not modelled: {text}: {result}")
                 continue
             error = result["us"] / row.microseconds - 1
-            errors.append(error)
+            errors[row] = error
             if verbose:
                 print(
                     f"{text:<75} {row.microseconds:>9.2f} us, model "
                     f"{result['us']:>9.2f} ({100 * error:+.0f} %)"
                 )
-        if errors:
-            absolute = [abs(error) for error in errors]
+        for part, members in (("all", errors), *parts.items()):
+            own = [error for row, error in errors.items() if row in members]
+            if not own:
+                continue
+            absolute = [abs(error) for error in own]
             print(
-                f"{family:<20} {len(errors):>4} rows: median error "
+                f"{family:<20} {part:<10} {len(own):>4} rows: median error "
                 f"{100 * timing.quantile(absolute, 0.5):.1f} %, 90th percentile "
                 f"{100 * timing.quantile(absolute, 0.9):.1f} %, bias "
-                f"{100 * timing.quantile(errors, 0.5):+.1f} %"
+                f"{100 * timing.quantile(own, 0.5):+.1f} %"
             )
 
 
@@ -221,6 +263,20 @@ def print_orders(rows, results, fewest=5):
     )
     for value, key, count in sorted(found)[:5]:
         print(f"  lowest: {value:.3f} for {key[0]} N={key[1]} K={key[2]}, {count} rows")
+    # Pairs that noise may have turned round are told apart.
+    pairs = wrong = close = 0
+    for _, key, _ in found:
+        for (silicon, model), (other, other_model) in itertools.combinations(
+            groups[key], 2
+        ):
+            pairs += 1
+            if (silicon - other) * (model - other_model) < 0:
+                wrong += 1
+                close += abs(silicon / other - 1) < 0.05
+    print(
+        f"  {wrong} of {pairs} pairs of rows in the wrong order, {close} of these less "
+        "than 5 % apart on silicon"
+    )
 
 
 def candidates(objects, row):
@@ -341,11 +397,10 @@ def main():
     arguments = make_parser().parse_args()
     if not arguments.objects:
         sys.exit("calibrate.py: no --objects and no TENON_AITER_DIR")
+    measured = launch.read_rows(arguments.times)
+    part = "fitted" if arguments.command == "fit" else arguments.part
     rows = choose(
-        launch.read_rows(arguments.times),
-        arguments.every,
-        arguments.offset,
-        arguments.largest,
+        measured, part, arguments.every, arguments.offset, arguments.largest
     )
     model = Model(arguments)
     if arguments.command == "fit":
@@ -356,7 +411,7 @@ def main():
         print(json.dumps(fit(model, rows, start), indent=2))
         return
     if arguments.command == "winners":
-        winners(model, rows, arguments.verbose)
+        winners(model, spread(rows, arguments.shapes), arguments.verbose)
         return
     begin = time.monotonic()
 
@@ -365,7 +420,7 @@ def main():
             print(f"\r{done} of {len(rows)}", end="", file=sys.stderr, flush=True)
 
     results = model.run(rows, report=report)
-    print_errors(rows, results, arguments.verbose)
+    print_errors(rows, results, parts_of(measured), arguments.verbose)
     print_orders(rows, results)
     print(f"{len(rows)} rows in {time.monotonic() - begin:.0f} s")
     if arguments.output:
