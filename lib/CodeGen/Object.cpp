@@ -3,10 +3,15 @@
 
 #include "tenon/CodeGen/CodeGen.h"
 
+#include "WaitCheck.h"
+
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/CodeGen/CodeGenTargetMachineImpl.h"
+#include "llvm/CodeGen/MachineModuleInfo.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -27,6 +32,7 @@ void LLVMInitializeAMDGPUTargetInfo();
 void LLVMInitializeAMDGPUTarget();
 void LLVMInitializeAMDGPUTargetMC();
 void LLVMInitializeAMDGPUAsmPrinter();
+void LLVMInitializeAMDGPUAsmParser();
 }
 
 using namespace tenon;
@@ -85,6 +91,8 @@ createMachine(const llvm::Triple &triple, const target::TargetInfo &target) {
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
+    // For the statements that WaitCheck reads.
+    LLVMInitializeAMDGPUAsmParser();
   });
   std::string error;
   const llvm::Target *backend =
@@ -158,16 +166,33 @@ std::string MachineModule::llvmIr() const {
   return text;
 }
 
-/// Runs the back end on \p module.
+/// Runs the back end on \p module, and the check of waits before the code is
+/// written.
 static llvm::Error emitFile(llvm::Module &module, llvm::TargetMachine &machine,
                             llvm::CodeGenFileType type,
                             llvm::raw_pwrite_stream &stream) {
+  // As TargetMachine::addPassesToEmitFile, which has no place for a pass there.
+  auto &codeGen = static_cast<llvm::CodeGenTargetMachineImpl &>(machine);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type)) {
+  auto *machineInfo = new llvm::MachineModuleInfoWrapperPass(&machine);
+  llvm::TargetPassConfig *config = codeGen.createPassConfig(passes);
+  passes.add(config);
+  passes.add(machineInfo);
+  if (config->addISelPasses()) {
+    return llvm::createStringError("the AMDGPU back end cannot select code");
+  }
+  config->addMachinePasses();
+  config->setInitialized();
+  std::string errors;
+  passes.add(createWaitCheckPass(errors));
+  if (codeGen.addAsmPrinter(passes, stream, nullptr, type,
+                            machineInfo->getMMI().getContext())) {
     return llvm::createStringError("the AMDGPU back end cannot emit this file");
   }
   passes.run(module);
-  return llvm::Error::success();
+  return errors.empty()
+             ? llvm::Error::success()
+             : llvm::createStringError(llvm::StringRef(errors).rtrim().str());
 }
 
 llvm::Expected<std::string> MachineModule::assembly() {

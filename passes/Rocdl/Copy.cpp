@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -64,8 +65,24 @@ void Emitter::markLdsAccess(LLVM::AliasAnalysisOpInterface access) {
 
 void Emitter::noteIssued(Operation *op, unsigned count) {
   if (hasCopies() && count != 0) {
-    issuedBy[op] = count;
-    pin(allButVectorMemory);
+    issuedBy[op] += count;
+    unsigned copies = isa<tile::CopyToLdsOp>(op) ? count : 0;
+    pin(allButVectorMemory,
+        llvm::formatv("; tenon issued {0} copies {1}", count, copies));
+  }
+}
+
+void Emitter::noteAccess(Operation *op, unsigned bytes, bool last) {
+  // LLVM could merge narrow accesses of one operation; it counts then that each
+  // is pinned by itself.
+  constexpr unsigned widest = 16;
+  if (bytes < widest) {
+    return noteIssued(op, 1);
+  }
+  ++unpinned;
+  if (last) {
+    noteIssued(op, unpinned);
+    unpinned = 0;
   }
 }
 
@@ -264,16 +281,18 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
   return success();
 }
 
-void Emitter::pin(uint32_t mayCross) {
+LLVM::InlineAsmOp Emitter::pin(uint32_t mayCross, const Twine &text) {
   // Two parts: an empty statement that may write any memory, which keeps LLVM
   // IR passes and instruction selection from moving accesses, and a barrier for
-  // the machine scheduler.
-  LLVM::InlineAsmOp::create(
-      b, loc, TypeRange(), ValueRange(), /*asm_string=*/"",
+  // the machine scheduler. The text is for the check of the machine code
+  // (lib/CodeGen/WaitCheck.h).
+  auto statement = LLVM::InlineAsmOp::create(
+      b, loc, TypeRange(), ValueRange(), /*asm_string=*/text.str(),
       /*constraints=*/"~{memory}", /*has_side_effects=*/true,
       /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr(), ArrayAttr());
   ROCDL::SchedBarrier::create(b, loc, mayCross);
+  return statement;
 }
 
 void Emitter::emitOrderFence() {
@@ -309,11 +328,11 @@ void Emitter::emitBarrier() {
 
 void Emitter::emitWait(tile::WaitCopiesOp op) {
   flushGuarded();
-  pin(allButMemory);
-  // countWaits puts the number in.
-  copyWaits.emplace_back(
-      op, ROCDL::SWaitcntOp::create(b, loc, waitBits(0, mostLds)));
-  pin(allButMemory);
+  // countWaits puts the numbers in.
+  LLVM::InlineAsmOp statement = pin(allButMemory, "");
+  auto wait = ROCDL::SWaitcntOp::create(b, loc, waitBits(0, mostLds));
+  copyWaits.push_back({op, statement, wait});
+  pin(allButMemory, "; tenon waited");
 }
 
 namespace {
@@ -448,8 +467,10 @@ LogicalResult Emitter::countWaits() {
   }
   IssueCounts counts(issuedBy);
   counts.walk(kernel.getBody().front());
-  for (auto &[wait, instruction] : copyWaits) {
-    instruction.setBitfield(waitBits(counts.waits.lookup(wait), mostLds));
+  for (auto &[wait, statement, instruction] : copyWaits) {
+    unsigned count = counts.waits.lookup(wait);
+    statement.setAsmString(llvm::formatv("; tenon wait {0}", count).str());
+    instruction.setBitfield(waitBits(count, mostLds));
   }
   return success();
 }

@@ -185,7 +185,7 @@ private:
   // Copy.cpp
   void emitBarrier();
   void emitOrderFence();
-  void pin(uint32_t mayCross);
+  mlir::LLVM::InlineAsmOp pin(uint32_t mayCross, const llvm::Twine &text = "");
   void findCopies();
   bool hasCopies() const { return copyScope != nullptr; }
   mlir::Value swizzleMask(const layout::LdsLayout &lds,
@@ -197,6 +197,8 @@ private:
   /// Notes that `op` has issued `count` vector-memory instructions, and pins
   /// them where waits are counted.
   void noteIssued(mlir::Operation *op, unsigned count);
+  /// The same for each access of `op` in turn, one of `bytes` per lane.
+  void noteAccess(mlir::Operation *op, unsigned bytes, bool last);
   mlir::LogicalResult countWaits();
 
   // Reduce.cpp
@@ -252,8 +254,13 @@ private:
   /// the other accesses to LDS.
   mlir::ArrayAttr copyScope, ldsScope;
   llvm::DenseMap<mlir::Operation *, unsigned> issuedBy;
-  llvm::SmallVector<std::pair<tile::WaitCopiesOp, mlir::ROCDL::SWaitcntOp>>
-      copyWaits;
+  unsigned unpinned = 0; ///< accesses of the current op not noted yet
+  struct CopyWait {
+    tile::WaitCopiesOp op;
+    mlir::LLVM::InlineAsmOp statement;
+    mlir::ROCDL::SWaitcntOp instruction;
+  };
+  llvm::SmallVector<CopyWait> copyWaits;
 };
 
 } // namespace tenon::rocdl

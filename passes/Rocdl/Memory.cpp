@@ -328,6 +328,11 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
         b, loc, accessType(b, access.count * view.elementBytes), view.resource,
         access.offset, access.uniformOffset, policy, ArrayAttr(), ArrayAttr(),
         ArrayAttr());
+    // LLVM drops a load that nothing uses.
+    if (!op.use_empty()) {
+      noteAccess(op, access.count * view.elementBytes,
+                 &access == &accesses->back());
+    }
     Type type = access.count == 1
                     ? elementType
                     : Type(VectorType::get(access.count, elementType));
@@ -342,8 +347,6 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   }
   Parts emitted = elements.empty() ? std::move(whole) : fromElements(elements);
   tiles[op.getResult()] = std::move(emitted);
-  // LLVM drops a load that nothing uses.
-  noteIssued(op, op.use_empty() ? 0 : accesses->size());
   return success();
 }
 
@@ -364,9 +367,10 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   }
   Location storeLoc = op.getLoc();
   bool nontemporal = op.getNontemporal();
-  size_t issued = mask->any() ? 0 : accesses->size();
+  bool byAll = !mask->any();
   guarded(*mask, [this, view, accesses = std::move(*accesses), storeLoc,
-                  nontemporal, value = op.getValue()] {
+                  nontemporal, byAll, value = op.getValue(),
+                  store = op.getOperation()] {
     loc = storeLoc;
     Value policy = i32(nontemporal ? nontemporalPolicy : 0);
     for (const BufferAccess &access : accesses) {
@@ -379,8 +383,11 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
       ROCDL::RawPtrBufferStoreOp::create(
           b, loc, raw, view.resource, access.offset, access.uniformOffset,
           policy, ArrayAttr(), ArrayAttr(), ArrayAttr());
+      if (byAll) {
+        noteAccess(store, access.count * view.elementBytes,
+                   &access == &accesses.back());
+      }
     }
   });
-  noteIssued(op, issued);
   return success();
 }
