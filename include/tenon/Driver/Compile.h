@@ -48,9 +48,9 @@ struct CompileOptions {
   /// A schedule given by the user, as an attribute; else the ranked ones.
   std::optional<std::string> schedule;
   /// When given, the code object has line tables, which name the lines of
-  /// Compiled::tileProgram and call it this. The machine code is the same. Those
-  /// of a tile program that was not made from a spec name its own file without
-  /// being asked for.
+  /// Compiled::tileProgram and call it this. The machine code is the same.
+  /// Those of a tile program that was not made from a spec name its own file
+  /// without being asked for.
   std::optional<std::string> tileFile;
 };
 
