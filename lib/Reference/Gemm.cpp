@@ -193,6 +193,29 @@ std::vector<double> Gemm::products(llvm::ArrayRef<std::vector<double>> rows,
   return result;
 }
 
+/// What is computed of row \p row, without its values.
+Region Gemm::regionOf(int64_t row) const {
+  Region region;
+  region.operand = "out";
+  region.offset = {row, columnRange.begin};
+  region.extents = {1, columnRange.size()};
+  region.group = ("row " + llvm::Twine(row)).str();
+  if (out.type != ElementType::F32) {
+    region.roundedTo = out.type;
+  }
+  return region;
+}
+
+void Gemm::skipRows(IndexRange block,
+                    llvm::function_ref<void(Region &&)> emit) const {
+  for (int64_t row = block.begin; row < block.end && columnRange.size() > 0;
+       ++row) {
+    Region region = regionOf(row);
+    region.skipped = true;
+    emit(std::move(region));
+  }
+}
+
 void Gemm::emitRows(IndexRange block,
                     llvm::function_ref<void(Region &&)> emit) const {
   const int64_t count = columnRange.size();
@@ -208,14 +231,7 @@ void Gemm::emitRows(IndexRange block,
     up = products(values, out.shape[1] + columnRange.begin);
   }
   for (int64_t row = block.begin; row < block.end; ++row) {
-    Region region;
-    region.operand = "out";
-    region.offset = {row, columnRange.begin};
-    region.extents = {1, count};
-    region.group = ("row " + llvm::Twine(row)).str();
-    if (out.type != ElementType::F32) {
-      region.roundedTo = out.type;
-    }
+    Region region = regionOf(row);
     auto other = [&](const TensorView &view) {
       return view.block({row, columnRange.begin}, {1, count});
     };

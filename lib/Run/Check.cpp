@@ -23,6 +23,7 @@ struct Interval {
 /// What one thread, and then all together, found of one operand.
 struct Findings {
   reference::ErrorAccumulator errors;
+  uint64_t skippedGroups = 0;
   std::vector<Interval> covered;
 };
 
@@ -86,6 +87,15 @@ static llvm::Error compareRegion(sim::Memory &memory, const Operand &operand,
     return llvm::Error::success();
   }
   RegionRuns runs(region, operand.view);
+  if (region.skipped) {
+    ++findings.skippedGroups;
+    uint64_t runBytes =
+        runs.elementsPerRun() * reference::bitWidth(operand.view.type) / 8;
+    runs.forEach([&](uint64_t offset) {
+      findings.covered.push_back({offset, offset + runBytes});
+    });
+    return llvm::Error::success();
+  }
   uint64_t elementBytes = reference::bitWidth(operand.view.type) / 8;
   std::vector<uint8_t> bytes(runs.elementsPerRun() * elementBytes);
   std::vector<uint64_t> codes;
@@ -170,10 +180,37 @@ static llvm::Error checkUntouched(sim::Memory &memory, const Operand &operand,
       });
 }
 
+/// The pieces of \p count that a sampled check compares; all when there are not
+/// more of them than a sample has.
+static llvm::DenseSet<uint64_t> samplePieces(uint64_t count) {
+  constexpr uint64_t last = 11, random = 64;
+  llvm::DenseSet<uint64_t> sample;
+  if (count <= 1 + last + random) {
+    for (uint64_t piece = 0; piece < count; ++piece) {
+      sample.insert(piece);
+    }
+    return sample;
+  }
+  sample.insert(0);
+  for (uint64_t piece = count - last; piece < count; ++piece) {
+    sample.insert(piece);
+  }
+  uint64_t key = reference::randomKey(count, "sample");
+  for (int32_t piece : llvm::cantFail(reference::generateDistinct(
+           key, random, 1, static_cast<int64_t>(count - last)))) {
+    sample.insert(piece);
+  }
+  return sample;
+}
+
 llvm::Expected<std::vector<OperandCheck>>
 run::checkOperands(sim::Memory &memory, Operands &operands,
                    const Expectation &expectation, const Harness &harness,
-                   unsigned threads) {
+                   unsigned threads, bool sampled) {
+  std::optional<llvm::DenseSet<uint64_t>> sample;
+  if (sampled) {
+    sample = samplePieces(expectation.pieces());
+  }
   llvm::StringMap<Findings> merged;
   for (const Operand &operand : operands.all()) {
     if (operand.access != runtime::OperandAccess::Read) {
@@ -188,19 +225,25 @@ run::checkOperands(sim::Memory &memory, Operands &operands,
     std::string errors;
     for (uint64_t piece = nextPiece++; piece < expectation.pieces();
          piece = nextPiece++) {
-      expectation.piece(piece, [&](Region &&region) {
+      auto compare = [&](Region &&region) {
         const Operand *operand = operands.find(region.operand);
         if (llvm::Error error =
                 compareRegion(memory, *operand, region, mine[region.operand])) {
           errors += llvm::toString(std::move(error)) + "\n";
         }
-      });
+      };
+      if (sample && !sample->contains(piece)) {
+        expectation.skip(piece, compare);
+      } else {
+        expectation.piece(piece, compare);
+      }
     }
     std::lock_guard<std::mutex> guard(lock);
     failures += errors;
     for (auto &entry : mine) {
       Findings &all = merged[entry.getKey()];
       all.errors.merge(entry.getValue().errors);
+      all.skippedGroups += entry.getValue().skippedGroups;
       llvm::append_range(all.covered, entry.getValue().covered);
     }
   };
@@ -226,6 +269,7 @@ run::checkOperands(sim::Memory &memory, Operands &operands,
     check.operand = operand.name;
     check.tolerance = harness.tolerance(operand.name);
     check.errors = found->second.errors;
+    check.skippedGroups = found->second.skippedGroups;
     if (llvm::Error error =
             checkUntouched(memory, operand, found->second.covered, check)) {
       return std::move(error);

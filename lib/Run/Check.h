@@ -9,11 +9,12 @@
 namespace tenon::run {
 
 /// Compares every operand that the op writes with \p expectation, and the rest
-/// of their memory with what it held before. One entry per such operand.
+/// of their memory with what it held before. One entry per such operand. With
+/// \p sampled, see RunOptions::checkSampled.
 llvm::Expected<std::vector<OperandCheck>>
 checkOperands(sim::Memory &memory, Operands &operands,
               const Expectation &expectation, const Harness &harness,
-              unsigned threads);
+              unsigned threads, bool sampled = false);
 
 } // namespace tenon::run
 

@@ -67,6 +67,10 @@ std::string run::formatResult(const RunResult &result) {
     if (check.tolerance > 0.0) {
       fmt::format_to(out, " (tolerance {:g})", check.tolerance);
     }
+    if (check.skippedGroups != 0) {
+      fmt::format_to(out, "; {} of {} groups compared", check.errors.groups(),
+                     check.errors.groups() + check.skippedGroups);
+    }
     if (check.strayBytes != 0) {
       fmt::format_to(out, "; {} bytes outside the result were changed: {}",
                      check.strayBytes, check.firstStray);

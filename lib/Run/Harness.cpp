@@ -14,6 +14,15 @@ using namespace tenon;
 using namespace tenon::run;
 
 Expectation::~Expectation() = default;
+
+void Expectation::skip(
+    uint64_t index, llvm::function_ref<void(reference::Region &&)> emit) const {
+  piece(index, [&](reference::Region &&region) {
+    region.skipped = true;
+    emit(std::move(region));
+  });
+}
+
 Harness::~Harness() = default;
 
 std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {

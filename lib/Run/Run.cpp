@@ -213,8 +213,9 @@ run::runOnSimulator(const runtime::Plan &plan,
   if (options.check) {
     unsigned threads =
         options.threads ? options.threads : std::thread::hardware_concurrency();
-    auto checks = checkOperands(device.memory(), *operands, **expectation,
-                                harness, std::max(threads, 1U));
+    auto checks =
+        checkOperands(device.memory(), *operands, **expectation, harness,
+                      std::max(threads, 1U), options.checkSampled);
     if (!checks) {
       return checks.takeError();
     }

@@ -17,6 +17,7 @@ struct RunArguments {
   std::vector<std::string> dims, scalars, inputs, outputs, strides, fills;
   uint64_t seed = 0;
   bool check = false;
+  bool checkSampled = false;
   std::string statsJson;
   unsigned threads = 0;
   std::string checks = "all";
@@ -82,7 +83,8 @@ static int runCommand(RunArguments &arguments) {
   options.strides = parseNumbers("--stride", arguments.strides);
   options.fills = parseFills(arguments.fills);
   options.seed = arguments.seed;
-  options.check = arguments.check;
+  options.check = arguments.check || arguments.checkSampled;
+  options.checkSampled = arguments.checkSampled;
   options.threads = arguments.threads;
   options.perturb = arguments.perturb;
   options.workgroupOrder = arguments.workgroupOrder;
@@ -184,6 +186,9 @@ void cli::addRun(CLI::App &app, Action &action) {
       ->capture_default_str();
   command->add_flag("--check", arguments->check,
                     "Compare with the double-precision reference");
+  command->add_flag("--check-sampled", arguments->checkSampled,
+                    "Compare only a part: the first rows of a large result, "
+                    "the last and some at random");
   addCheckOptions(*command, arguments->checks, arguments->perturb,
                   arguments->workgroupOrder);
   addTimingOptions(*command, arguments->timing);

@@ -74,8 +74,14 @@ public:
   void emitRows(IndexRange block,
                 llvm::function_ref<void(Region &&)> emit) const;
 
+  /// Emits the same regions as skipped ones, without computing anything.
+  void skipRows(IndexRange block,
+                llvm::function_ref<void(Region &&)> emit) const;
+
 private:
   Gemm() = default;
+
+  Region regionOf(int64_t row) const;
 
   std::vector<double> scaled(const TensorView &data, const TensorView &scale,
                              int64_t row) const;

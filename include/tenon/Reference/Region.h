@@ -25,6 +25,8 @@ struct Region {
   std::string group;
   /// Data that are moved and not computed: the codes must be equal.
   bool exact = false;
+  /// The op writes the block; what it writes is left open.
+  bool skipped = false;
   /// The type to which the result is rounded once, where errors are measured
   /// from the rounded reference (see compareGroup).
   std::optional<ElementType> roundedTo;

@@ -46,6 +46,9 @@ public:
   virtual void
   piece(uint64_t index,
         llvm::function_ref<void(reference::Region &&)> emit) const = 0;
+  /// Emits the regions of one piece as skipped ones.
+  virtual void skip(uint64_t index,
+                    llvm::function_ref<void(reference::Region &&)> emit) const;
   /// Pieces that are not padding.
   virtual uint64_t workUnits() const = 0;
 };

@@ -48,6 +48,10 @@ struct RunOptions {
   std::map<std::string, reference::Fill> fills;
   uint64_t seed = 0;
   bool check = false;
+  /// With `check`: compares the first piece of the result, the last eleven and
+  /// 64 at random; of the others only that nothing beside them is written. A
+  /// piece is up to 32 rows of a product, one row and head of a decode step.
+  bool checkSampled = false;
   unsigned threads = 0;                        ///< 0: all cores
   sim::CheckSet checks = sim::CheckSet::all(); ///< of the simulator
   uint64_t perturb = 0;                        ///< sim::LaunchConfig::perturb
@@ -83,6 +87,7 @@ struct OperandCheck {
   double tolerance = 0.0;
   bool passed = false;
   reference::ErrorAccumulator errors;
+  uint64_t skippedGroups = 0; ///< of a sampled check
   /// Memory that the op must not write, but the kernel did: bytes, and a
   /// sentence about the first of them.
   uint64_t strayBytes = 0;

@@ -396,6 +396,23 @@ TEST(GemmTest, EmptyRanges) {
   EXPECT_TRUE(run(call).empty());
 }
 
+// Skipped rows are the blocks that would be written, without values.
+TEST(GemmTest, SkippedRows) {
+  Call call = smallCall();
+  call.columns = IndexRange{1, 3};
+  Memory memory(call);
+  Gemm gemm = llvm::cantFail(
+      Gemm::create(call.params, memory.views, call.rows, call.columns));
+  std::vector<Region> regions;
+  gemm.skipRows({1, 2},
+                [&](Region &&region) { regions.push_back(std::move(region)); });
+  ASSERT_EQ(regions.size(), 1u);
+  EXPECT_TRUE(regions[0].skipped);
+  EXPECT_TRUE(regions[0].expected.empty());
+  EXPECT_EQ(regions[0].offset, (llvm::SmallVector<int64_t, 4>{1, 1}));
+  EXPECT_EQ(regions[0].extents, (llvm::SmallVector<int64_t, 4>{1, 2}));
+}
+
 TEST(GemmTest, NoTokens) {
   Call call = smallCall();
   call.set("x", bf16, {0, 8}, {});

@@ -148,3 +148,49 @@ TEST_F(CheckTest, ThreadsDoNotChangeTheOutcome) {
   OperandCheck many = check(8);
   EXPECT_EQ(one.errors.summary(), many.errors.summary());
 }
+
+// A sample has the ends; beside what is not compared nothing may be written.
+TEST_F(CheckTest, SampledChecks) {
+  class Many : public Counting {
+  public:
+    uint64_t pieces() const override { return 1000; }
+    void
+    piece(uint64_t index,
+          llvm::function_ref<void(reference::Region &&)> emit) const override {
+      compared[index] = true;
+      if (index < uint64_t(rowCount)) {
+        Counting::piece(index, emit);
+      }
+    }
+    void
+    skip(uint64_t index,
+         llvm::function_ref<void(reference::Region &&)> emit) const override {
+      if (index < uint64_t(rowCount)) {
+        Expectation::skip(index, emit);
+        compared[index] = false;
+      }
+    }
+    mutable std::vector<bool> compared = std::vector<bool>(1000);
+  };
+  Many many;
+  set(1 * rowStride + 3, 99); // row 1 is not in the sample, row 0 is
+  auto found = llvm::cantFail(
+      checkOperands(memory, operands, many, harness, 1, /*sampled=*/true));
+  EXPECT_TRUE(found[0].passed) << found[0].errors.summary();
+  EXPECT_EQ(found[0].errors.groups() + found[0].skippedGroups, 3U);
+  EXPECT_EQ(std::count(many.compared.begin(), many.compared.end(), true),
+            1 + 11 + 64);
+  EXPECT_TRUE(many.compared[0]);
+  EXPECT_FALSE(many.compared[1]);
+  for (unsigned index = 989; index < 1000; ++index) {
+    EXPECT_TRUE(many.compared[index]);
+  }
+  set(1 * rowStride + rowSize, 0); // between rows
+  found = llvm::cantFail(
+      checkOperands(memory, operands, many, harness, 1, /*sampled=*/true));
+  EXPECT_FALSE(found[0].passed);
+  set(0, -1);
+  found = llvm::cantFail(
+      checkOperands(memory, operands, many, harness, 1, /*sampled=*/true));
+  EXPECT_EQ(found[0].errors.relativeL2().group, "row 0");
+}
