@@ -77,6 +77,7 @@ static constexpr OpParameter gemmParameters[] = {
      weightLayouts},
     {"columns", "off", "whether a call brings a range of columns", onOff},
     {"rows", "off", "whether a call brings a range of rows", onOff},
+    {"expected_tokens", "16", "the M that schedules are ranked for", {}},
 };
 
 /// A size over \p divisor; one that varies stays so.
@@ -141,6 +142,10 @@ static std::string gemmSpec(Values values) {
     tail += fmt::format(", beta = {} : f64, linear_beta = {} : f64",
                         floatText(values["beta"]),
                         floatText(values["linear_beta"]));
+  }
+  if (values["expected_tokens"] != "16") {
+    tail +=
+        fmt::format(", expected_tokens = {} : i64", values["expected_tokens"]);
   }
   return functionText("gemm", operands, indices, tail + "}");
 }
