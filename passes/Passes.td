@@ -68,6 +68,10 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tenon::tile::KernelOp"> {
     reduction has scattered over lanes; any other becomes a store to and a load
     from a new LDS buffer, the store right after the value, the load right before
     its first use. One exchange serves all users that want the same layout.
+
+    An LDS buffer of rank 2 without a layout that `tile.copy_to_lds` fills gets
+    rows along the dimension in which the copied views are contiguous, and the
+    swizzle under which its readers have no bank conflicts.
   }];
 }
 

@@ -3,10 +3,12 @@
 //
 // Islands of tiles without a layout are found and placed (Islands.h); then each
 // remaining convert_layout is made a renaming of registers or an exchange
-// through LDS.
+// through LDS; last, LDS buffers that copies fill get layouts without bank
+// conflicts (Buffers.h).
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/AssignLayouts/Buffers.h"
 #include "passes/AssignLayouts/Islands.h"
 #include "passes/AssignLayouts/Relations.h"
 #include "passes/Passes.h"
@@ -116,7 +118,8 @@ struct TileAssignLayouts
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
     if (failed(kernel.requireStructured()) ||
-        failed(assign::placeIslands(kernel)) || failed(lowerConversions())) {
+        failed(assign::placeIslands(kernel)) || failed(lowerConversions()) ||
+        failed(assign::placeBuffers(kernel))) {
       signalPassFailure();
     }
   }

@@ -508,16 +508,26 @@ LogicalResult CopyToLdsOp::verify() {
       failed(verifyOneStage(*this, buffer))) {
     return failure();
   }
+  auto made = getView().getDefiningOp<ViewOp>();
+  if (made && !llvm::is_contained(made.getStaticStrides(), 1)) {
+    return emitOpError("copies runs of elements, but no stride of the view "
+                       "is 1");
+  }
   auto kernel = (*this)->getParentOfType<KernelOp>();
-  auto copy =
-      layout::planLdsCopy(buffer.getLdsLayout(), kernel ? kernel.getWaves() : 1,
-                          /*laneBytes=*/16);
+  layout::LdsLayout lds = buffer.getLdsLayout();
+  if (!buffer.getLayout()) {
+    // tile-assign-layouts may turn it; what it takes does not depend on that.
+    int64_t elements = lds.sizeInBytes() * 8 / lds.elementBits();
+    lds = layout::LdsLayout::rowMajor(elements, lds.elementBits());
+  }
+  auto copy = layout::planLdsCopy(lds, kernel ? kernel.getWaves() : 1,
+                                  /*laneBytes=*/16);
   if (!copy) {
     return emitOpError("cannot fill ")
            << buffer << ": " << llvm::toString(copy.takeError());
   }
-  auto made = getView().getDefiningOp<ViewOp>();
-  if (made && made.getStaticStrides()[copy->runDim] != 1) {
+  if (made && buffer.getLayout() &&
+      made.getStaticStrides()[copy->runDim] != 1) {
     return emitOpError("copies runs of elements along dimension ")
            << copy->runDim << ", where the stride of the view must be 1";
   }

@@ -159,6 +159,11 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
     return failure();
   }
   const BufferView &view = viewOf(op.getView());
+  if (getConstantIntValue(view.strideBytes[copy->runDim]) !=
+      view.elementBytes) {
+    return op.emitOpError("copies runs of elements along dimension ")
+           << copy->runDim << ", where the stride of the view must be 1";
+  }
   auto scaled = [&](Value index, OpFoldResult stride) -> Value {
     if (auto bytes = getConstantIntValue(stride)) {
       return LLVM::MulOp::create(b, loc, index, i32(*bytes));
@@ -174,6 +179,10 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
       uniform = addI32(uniform, scaled(scalars.lookup(op.getOffsets()[dim]),
                                        view.strideBytes[dim]));
     }
+  }
+  if (uniform && view.maybeEmpty) {
+    // One addition of a scalar per instruction, and no counter for each.
+    uniform = opaque(uniform, "s");
   }
   // What the limits leave after the offsets.
   SmallVector<Value> rests(lds.rank());

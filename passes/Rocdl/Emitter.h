@@ -170,7 +170,7 @@ private:
 
   // Lds.cpp
   mlir::Value xorOfImages(mlir::Value index, llvm::ArrayRef<int64_t> images);
-  mlir::Value opaque(mlir::Value value);
+  mlir::Value opaque(mlir::Value value, llvm::StringRef constraint);
   mlir::FailureOr<LdsPlace> ldsPlace(mlir::Operation *op, mlir::Value buffer);
   /// `offset` (or null) plus `constant` bytes from the start of LDS.
   mlir::Value ldsPointer(mlir::Value offset, int64_t constant);

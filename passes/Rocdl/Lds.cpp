@@ -52,12 +52,13 @@ Value Emitter::xorOfImages(Value index, ArrayRef<int64_t> images) {
   return result;
 }
 
-/// Hides from LLVM how a value in a vector register was computed: it would add
-/// up constants and split the sum anew for every access.
-Value Emitter::opaque(Value value) {
+/// Hides from LLVM how a value was computed: it would add up constants, or the
+/// steps of a loop, and split the sum anew for every access. \p constraint
+/// names the register, "v" or "s".
+Value Emitter::opaque(Value value, StringRef constraint) {
   return LLVM::InlineAsmOp::create(
              b, loc, value.getType(), value, /*asm_string=*/"",
-             /*constraints=*/"=v,0", /*has_side_effects=*/false,
+             ("=" + constraint + ",0").str(), /*has_side_effects=*/false,
              /*is_align_stack=*/false, LLVM::TailCallKind::None,
              LLVM::AsmDialectAttr(), ArrayAttr())
       .getResult(0);
@@ -155,7 +156,7 @@ FailureOr<LdsAddresses> Emitter::ldsAddresses(Operation *op, Value buffer,
       base = addI32(base, place->uniform);
     } else {
       Value start = addI32(place->uniform, i32(beyond));
-      base = opaque(addI32(base, start));
+      base = opaque(addI32(base, start), "v");
     }
     return base;
   };

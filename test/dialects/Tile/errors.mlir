@@ -640,8 +640,19 @@ tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32} {
 tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32} {
   %c0 = arith.constant 0 : i32
   %v = tile.view %p strides [1, 64] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
-  %b = tile.alloc_lds : !tile.lds<16x64xbf16>
+  %b = tile.alloc_lds : !tile.lds<16x64xbf16, #tile.lds_layout<[16, 64] of 16 bits, strides = [64, 1]>>
   // expected-error @+1 {{copies runs of elements along dimension 1, where the stride of the view must be 1}}
+  %t = tile.copy_to_lds %v[%c0, %c0], %b : !tile.view<2 x bf16>, !tile.lds<16x64xbf16, #tile.lds_layout<[16, 64] of 16 bits, strides = [64, 1]>> -> !tile.token
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [%n, 2] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %b = tile.alloc_lds : !tile.lds<16x64xbf16>
+  // expected-error @+1 {{copies runs of elements, but no stride of the view is 1}}
   %t = tile.copy_to_lds %v[%c0, %c0], %b : !tile.view<2 x bf16>, !tile.lds<16x64xbf16> -> !tile.token
   tile.return
 }

@@ -1,0 +1,19 @@
+//===- Buffers.h - LDS layouts of buffers that copies fill ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_PASSES_ASSIGNLAYOUTS_BUFFERS_H
+#define TENON_PASSES_ASSIGNLAYOUTS_BUFFERS_H
+
+#include "dialects/Tile/Tile.h"
+
+namespace tenon::assign {
+
+/// Gives each LDS buffer of rank 2 whose type has no layout, and which
+/// tile.copy_to_lds fills, the layout without bank conflicts that its placed
+/// readers want, by setting its type and that of its stages. A buffer for which
+/// there is none stays row-major, with a remark.
+mlir::LogicalResult placeBuffers(tile::KernelOp kernel);
+
+} // namespace tenon::assign
+
+#endif // TENON_PASSES_ASSIGNLAYOUTS_BUFFERS_H
