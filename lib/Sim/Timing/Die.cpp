@@ -157,6 +157,8 @@ void Die::startWorkgroup(unsigned unit, uint64_t now) {
   TimedWorkgroup &group = *groups.back();
   group.unit = unit;
   group.started = now;
+  group.round = position / launch.dies / launch.round();
+  roundTraffic.resize(std::max<size_t>(roundTraffic.size(), group.round + 1));
   group.isTraced =
       launch.options.trace && position / launch.dies < tracedWorkgroups;
   group.resident.start(pool);
@@ -188,9 +190,6 @@ void Die::endWorkgroup(TimedWorkgroup &group, uint64_t now) {
   ++ended;
   ++counts.workgroups;
   ends.push_back(now);
-  if (ends.size() % launch.round() == 0) {
-    roundTraffic.push_back(memory.traffic);
-  }
   --units[group.unit].groups;
   counts.waveClocks += (now - group.started) * group.waves.size();
   group.resident.leave(pool, observations);

@@ -115,10 +115,9 @@ public:
   uint64_t lastClock() const { return last; }
   /// Clocks at which workgroups ended, in ascending order.
   const std::vector<uint64_t> &endTimes() const { return ends; }
-  /// What had crossed the levels when so many rounds had ended.
-  const std::vector<MemoryTraffic> &trafficOfRounds() const {
-    return roundTraffic;
-  }
+  /// What workgroups made cross the levels, by the round they are of. What the
+  /// L2 still holds at the end is in none.
+  llvm::ArrayRef<MemoryTraffic> trafficOfRounds() const { return roundTraffic; }
 
   DieMemory memory;
   DieCounts counts;
@@ -153,6 +152,7 @@ private:
     unsigned unit = 0;
     unsigned ended = 0, waiting = 0;
     uint64_t started = 0;
+    uint64_t round = 0; ///< that it is of
     bool isTraced = false;
   };
   struct Simd {
@@ -210,7 +210,7 @@ private:
   uint64_t nextDispatch = 0;
   uint64_t ended = 0, last = 0;
   std::vector<uint64_t> ends;
-  std::vector<MemoryTraffic> roundTraffic = {MemoryTraffic()};
+  std::vector<MemoryTraffic> roundTraffic;
   const ResidentWorkgroup *failed = nullptr;
   MemoryTrace access;
   int rounding = -1; ///< that the host has

@@ -153,6 +153,12 @@ void Die::countStalls(const TimedWave &timed, uint32_t record, uint64_t now) {
 
 void Die::occupy(TimedWave &timed, uint32_t record, uint64_t now) {
   const InstructionTiming &timing = launch.records[record];
+  MemoryTraffic before;
+  bool isMemory = timing.unit == IssueUnit::VectorMemory ||
+                  timing.unit == IssueUnit::ScalarMemory;
+  if (isMemory) {
+    before = memory.traffic;
+  }
   Simd &simd = simds[timed.simd];
   switch (timing.unit) {
   case IssueUnit::Vector:
@@ -197,6 +203,9 @@ void Die::occupy(TimedWave &timed, uint32_t record, uint64_t now) {
   case IssueUnit::Scalar:
   case IssueUnit::Branch:
     break;
+  }
+  if (isMemory) {
+    roundTraffic[timed.group->round].addScaled(memory.traffic, before, 1);
   }
 }
 

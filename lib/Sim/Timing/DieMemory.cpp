@@ -95,7 +95,9 @@ void DieMemory::writeBack(unsigned halves, uint64_t now) {
   double part = double(halves) / halvesPerLine;
   double start = std::max(double(now), fabricFree);
   fabricFree = start + fabricLineClocks * part;
-  hbmFree = std::max(start, hbmFree) + device.hbmClocksPerWrite() * part;
+  double clocks = device.hbmClocksPerWrite() * part;
+  hbmFree = std::max(start, hbmFree) + clocks;
+  traffic.hbmClocks += clocks;
   wrote = true;
   traffic.mallBytes += halves * lineSize / halvesPerLine;
   traffic.hbmBytes += halves * lineSize / halvesPerLine;
@@ -130,6 +132,8 @@ uint64_t DieMemory::fromL2(uint64_t line, uint64_t now) {
     arrival = uint64_t(begins) + hbmClocks;
     traffic.hbmBytes += lineSize;
     traffic.hbmReadBytes += lineSize;
+    traffic.hbmClocks += device.hbmClocksPerLine();
+    traffic.hbmReadClocks += device.hbmClocksPerLine();
     fetched.push_back(line);
   }
   insertIntoL2(line, arrival, start);

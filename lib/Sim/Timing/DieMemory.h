@@ -16,6 +16,8 @@ namespace tenon::sim {
 struct MemoryTraffic {
   uint64_t l1Bytes = 0, l2Bytes = 0, mallBytes = 0, hbmBytes = 0;
   uint64_t hbmReadBytes = 0; ///< a part of hbmBytes
+  double hbmClocks = 0;      ///< that HBM works for the die
+  double hbmReadClocks = 0;  ///< a part of hbmClocks
 
   void add(const MemoryTraffic &other) { addScaled(other, MemoryTraffic(), 1); }
   /// Adds so many times what there is at `end` beyond `begin`.
@@ -29,7 +31,12 @@ struct MemoryTraffic {
     add(&MemoryTraffic::mallBytes);
     add(&MemoryTraffic::hbmBytes);
     add(&MemoryTraffic::hbmReadBytes);
+    hbmClocks += (end.hbmClocks - begin.hbmClocks) * times;
+    hbmReadClocks += (end.hbmReadClocks - begin.hbmReadClocks) * times;
   }
+  /// Bytes and clocks of writes to HBM.
+  uint64_t hbmWriteBytes() const { return hbmBytes - hbmReadBytes; }
+  double hbmWriteClocks() const { return hbmClocks - hbmReadClocks; }
 };
 
 class DieMemory;

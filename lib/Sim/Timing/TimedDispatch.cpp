@@ -31,6 +31,9 @@ static constexpr size_t mostFindings = 100;
 /// share taken into account.
 static constexpr double busyHbm = 0.5;
 
+/// Above this use of it a round takes as long as HBM works for it.
+static constexpr double boundByHbm = 0.95;
+
 StringRef stallName(Stall stall) {
   static constexpr const char *names[stallCount] = {
       "fetch",       "branch",        "vector_load", "lds_data",
@@ -66,10 +69,12 @@ Error TimedDispatch::failureOf(
       first->describeFailure(), first->failure->check, std::vector<Finding>());
 }
 
-uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t run,
-                                    uint64_t all) const {
+uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t all,
+                                    uint64_t drain) const {
+  uint64_t run = die.counts.workgroups;
+  uint64_t clocks = die.lastClock() + drain;
   if (run == all) {
-    return die.lastClock();
+    return clocks;
   }
   // A round is what the die holds at a time. The first ones fill the pipeline
   // and the caches, the last one drains them; those that were not run take as
@@ -90,29 +95,48 @@ uint64_t TimedDispatch::extrapolate(const Die &die, uint64_t run,
         double(ends[whole * round - 1] - ends[(whole - steady) * round - 1]) /
         double(steady);
   }
+  // Rounds that HBM bounds all begin with loads and end with stores, which fall
+  // into step only after many rounds: HBM's work is what each of them takes.
+  if (die.memory.traffic.hbmClocks > boundByHbm * double(clocks)) {
+    period = trafficOfRound(die).hbmClocks;
+  }
   // The last round lasts as long as the compute unit with the most of it.
   uint64_t rest = all % round;
   double last = std::ceil(double(rest) / launch.unitsPerDie) /
                 double(launch.groupsPerUnit);
   double missing = double(all / round) + last - double(run / round);
-  return die.lastClock() + uint64_t(period * missing);
+  return clocks + uint64_t(period * missing);
+}
+
+MemoryTraffic TimedDispatch::trafficOfRound(const Die &die) const {
+  // What the first round fetches, later ones may find in the caches. Writes
+  // come late, also after the end: they are those of the mean round.
+  ArrayRef<MemoryTraffic> rounds =
+      die.trafficOfRounds().take_front(die.counts.workgroups / launch.round());
+  MemoryTraffic sum;
+  double share = 1 / double(rounds.size() - 1);
+  for (const MemoryTraffic &round : rounds.drop_front()) {
+    MemoryTraffic reads = round;
+    reads.mallBytes -= round.hbmWriteBytes();
+    reads.hbmBytes = round.hbmReadBytes;
+    reads.hbmClocks = round.hbmReadClocks;
+    sum.addScaled(reads, MemoryTraffic(), share);
+  }
+  const MemoryTraffic &all = die.memory.traffic;
+  double mean = double(launch.round()) / double(die.counts.workgroups);
+  uint64_t written = uint64_t(double(all.hbmWriteBytes()) * mean);
+  sum.mallBytes += written;
+  sum.hbmBytes += written;
+  sum.hbmClocks += all.hbmWriteClocks() * mean;
+  return sum;
 }
 
 MemoryTraffic TimedDispatch::trafficOfAll(const Die &die) const {
-  // What the first rounds fetch, later ones may find in the caches: those that
-  // were not run are like the ones behind the first.
-  double round = double(launch.round());
-  double missing = double(groupsOfDie(0) - die.counts.workgroups) / round;
+  double missing =
+      double(groupsOfDie(0) - die.counts.workgroups) / double(launch.round());
   MemoryTraffic sum = die.memory.traffic;
   if (missing > 0) {
-    const std::vector<MemoryTraffic> &rounds = die.trafficOfRounds();
-    size_t whole = rounds.size() - 2;
-    if (whole == 1) {
-      sum.addScaled(rounds[2], rounds[1], missing);
-    } else {
-      // Rounds overlap, so that the mean of as many as there are is best.
-      sum.addScaled(rounds[whole], rounds[1], missing / double(whole - 1));
-    }
+    sum.addScaled(trafficOfRound(die), MemoryTraffic(), missing);
   }
   MemoryTraffic all;
   all.addScaled(sum, MemoryTraffic(),
@@ -225,9 +249,9 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
   for (unsigned i = 0; i < dieCount; ++i) {
     Die &die = *dies[i];
     run += die.counts.workgroups;
-    pass.cycles = std::max(
-        pass.cycles, extrapolate(die, die.counts.workgroups, groupsOfDie(i)) +
-                         die.memory.drainClocks(die.lastClock()));
+    uint64_t drain = die.memory.drainClocks(die.lastClock());
+    pass.cycles =
+        std::max(pass.cycles, extrapolate(die, groupsOfDie(i), drain));
     pass.counts.add(die.counts);
     pass.traffic.add(die.memory.traffic);
     pass.trace.insert(pass.trace.end(), die.trace.begin(), die.trace.end());

@@ -47,8 +47,11 @@ private:
   uint64_t groupsOfDie(unsigned die) const;
   /// Brings what crossed the levels of one die to that of the launch.
   MemoryTraffic trafficOfAll(const Die &die) const;
-  /// Clocks of all rounds of a die of which a part was run.
-  uint64_t extrapolate(const Die &die, uint64_t run, uint64_t all) const;
+  /// Clocks of all rounds of a die of which a part was run; `drain`: between
+  /// the end of that part and the end of its writes.
+  uint64_t extrapolate(const Die &die, uint64_t all, uint64_t drain) const;
+  /// What a round of a die adds that was not run.
+  MemoryTraffic trafficOfRound(const Die &die) const;
   /// Of the lines that the sampled die fetched, the part that no other die
   /// fetched before: all dies together cannot fetch more than there is.
   double firstFetchShareOf(llvm::ArrayRef<uint64_t> lines) const;

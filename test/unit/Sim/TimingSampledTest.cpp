@@ -50,6 +50,21 @@ std::string addresses(unsigned shift) {
 
 const std::string loadHere = "  global_load_dwordx4 v[8:11], v1, s[4:5]\n";
 
+/// A state that is loaded, and stored past the caches: 32 KiB of a workgroup.
+std::string updateState() {
+  std::string loads, stores;
+  for (unsigned i = 0; i < 8; ++i) {
+    std::string data = "v[" + std::to_string(8 + 4 * i) + ":" +
+                       std::to_string(11 + 4 * i) + "]";
+    loads += "  global_load_dwordx4 " + data + ", v1, s[4:5]\n" +
+             "  v_add_u32 v1, 0x1000, v1\n";
+    stores += "  v_subrev_u32 v1, 0x1000, v1\n"
+              "  global_store_dwordx4 v1, " +
+              data + ", s[4:5] nt\n";
+  }
+  return loads + "  s_waitcnt vmcnt(0)\n" + stores;
+}
+
 std::vector<Case> cases() {
   std::string matrix =
       "  v_mfma_f32_32x32x16_bf16 v[32:47], v[0:3], v[4:7], v[32:47]\n";
@@ -103,6 +118,15 @@ std::vector<Case> cases() {
        {256, 1, 1},
        0,
        64 << 20,
+       false},
+      {"state",
+       "",
+       "",
+       addresses(15) + updateState(),
+       12288,
+       {256, 1, 1},
+       0,
+       uint64_t(12288) << 15,
        false},
       {"data in the L2",
        "",
