@@ -499,6 +499,11 @@ LogicalResult LdsLoadOp::verify() {
                    getBuffer().getType());
 }
 
+ArrayRef<int64_t> CopyToLdsOp::getLaneBytes() {
+  static constexpr int64_t widths[] = {16, 4};
+  return widths;
+}
+
 LogicalResult CopyToLdsOp::verify() {
   LdsType buffer = getBuffer().getType();
   ViewType view = getView().getType();
@@ -520,16 +525,16 @@ LogicalResult CopyToLdsOp::verify() {
     int64_t elements = lds.sizeInBytes() * 8 / lds.elementBits();
     lds = layout::LdsLayout::rowMajor(elements, lds.elementBits());
   }
-  auto copy = layout::planLdsCopy(lds, kernel ? kernel.getWaves() : 1,
-                                  /*laneBytes=*/16);
-  if (!copy) {
+  auto copies = layout::planLdsCopies(lds, kernel ? kernel.getWaves() : 1,
+                                      getLaneBytes());
+  if (!copies) {
     return emitOpError("cannot fill ")
-           << buffer << ": " << llvm::toString(copy.takeError());
+           << buffer << ": " << llvm::toString(copies.takeError());
   }
-  if (made && buffer.getLayout() &&
-      made.getStaticStrides()[copy->runDim] != 1) {
+  unsigned runDim = copies->front().runDim;
+  if (made && buffer.getLayout() && made.getStaticStrides()[runDim] != 1) {
     return emitOpError("copies runs of elements along dimension ")
-           << copy->runDim << ", where the stride of the view must be 1";
+           << runDim << ", where the stride of the view must be 1";
   }
   return success();
 }

@@ -372,19 +372,20 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
                                                AttrSizedOperandSegments]> {
   let summary = "Starts a copy from device memory into an LDS buffer";
   let description = [{
-    All waves copy the tile of the buffer's shape at the offsets together, 16
-    bytes per lane and instruction, without registers in between. The buffer is
+    All waves copy the tile of the buffer's shape at the offsets together, without
+    registers in between: 16 bytes per lane and instruction, and 4 where whole
+    instructions of all waves do not come out even. The buffer is
     written at any time between this operation and the `tile.wait_copies` that
     takes the token. What lies beyond the bound of the view arrives as zeros, and
     so does what lies at or beyond a limit (`limits` and `limit_divisors` as for
     `tile.load`; the limit of the dimension of stride 1 is a multiple of
     16 bytes).
 
-    A lane copies 16 bytes side by side along the dimension whose stride is 1: in
-    LDS, whose layout decides which ones, and in the view. They must begin at
-    multiples of 4 bytes, which the strides and offsets at run time have
-    to see to, and lie within the bound or beyond it as a whole. The tile is a
-    whole number of instructions (1024 bytes) of each wave. `nontemporal` marks
+    A lane copies 16 (or 4) bytes side by side along the dimension whose stride is
+    1: in LDS, whose layout decides which ones, and in the view. They must begin
+    at multiples of 4 bytes, which the strides and offsets at run time have to see
+    to, and lie within the bound or beyond it as a whole. The tile is a multiple
+    of 256 bytes for each wave. `nontemporal` marks
     data that are read once.
 
     ```mlir
@@ -403,6 +404,10 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
     type($view) `,` type($buffer) `->` type($token)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Bytes that a lane may copy per instruction, the most first.
+    static ::llvm::ArrayRef<int64_t> getLaneBytes();
+  }];
 }
 
 def Tile_WaitCopiesOp : Tile_Op<"wait_copies", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -53,24 +53,45 @@ static Error checkRuns(const LdsLayout &lds, unsigned runDim,
   return Error::success();
 }
 
-Expected<LdsCopy> tenon::layout::planLdsCopy(const LdsLayout &lds,
-                                             int64_t waves, int64_t laneBytes) {
+/// Fills in how the instructions of `copy` relate to the first bytes of the
+/// tile, whose layout without padding is `packed`.
+static void relateInstructions(LdsCopy &copy, const LdsLayout &packed) {
+  copy.isLinear = isPowerOf2_64(copy.waves);
+  for (unsigned dim = 0; dim < packed.rank(); ++dim) {
+    copy.isLinear &=
+        packed.shape()[dim] == 1 ||
+        isPowerOf2_64(packed.strides()[dim] * packed.elementBits());
+  }
+  if (!copy.isLinear) {
+    return;
+  }
+  // Coordinates are then linear in the bits of the address.
+  SmallVector<int64_t> threads(packed.rank(), 0);
+  int64_t round = copy.chunkBytes() * copy.waves;
+  for (int64_t bit = copy.laneBytes; bit < round; bit *= 2) {
+    SmallVector<int64_t> coords = *packed.coordinatesAt(bit);
+    for (unsigned dim = 0; dim < packed.rank(); ++dim) {
+      threads[dim] |= coords[dim];
+    }
+  }
+  for (int64_t index : seq<int64_t>(0, copy.instructions)) {
+    LdsCopy::Instruction part;
+    SmallVector<int64_t> coords =
+        *packed.coordinatesAt(copy.firstByte + index * round);
+    for (unsigned dim = 0; dim < packed.rank(); ++dim) {
+      part.flips.push_back(coords[dim] & threads[dim]);
+      part.steps.push_back(coords[dim] & ~threads[dim]);
+    }
+    copy.parts.push_back(std::move(part));
+  }
+}
+
+Expected<SmallVector<LdsCopy, 2>>
+tenon::layout::planLdsCopies(const LdsLayout &lds, int64_t waves,
+                             ArrayRef<int64_t> widths) {
   std::optional<unsigned> runDim = runDimOf(lds);
   if (!runDim) {
     return makeError("no dim along which elements lie side by side");
-  }
-  if (Error error = checkRuns(lds, *runDim, laneBytes)) {
-    return std::move(error);
-  }
-  LdsCopy copy;
-  copy.runDim = *runDim;
-  copy.waves = waves;
-  copy.laneBytes = laneBytes;
-  copy.chunkBytes = lanesPerWave * laneBytes;
-  if (lds.padding().interval % copy.chunkBytes != 0) {
-    return makeError("padding after every {0} bytes, no multiple of {1} bytes, "
-                     "which one instruction copies",
-                     lds.padding().interval, copy.chunkBytes);
   }
   int64_t elements = 1;
   for (int64_t extent : lds.shape()) {
@@ -86,37 +107,44 @@ Expected<LdsCopy> tenon::layout::planLdsCopy(const LdsLayout &lds,
     return makeError("the layout leaves gaps: {0} bytes of elements in {1}",
                      bytes, packed->sizeInBytes());
   }
-  if (bytes % (copy.chunkBytes * waves) != 0) {
-    return makeError("{0} bytes, no multiple of {1}: {2} bytes per instruction "
-                     "of each of {3} waves",
-                     bytes, copy.chunkBytes * waves, copy.chunkBytes, waves);
-  }
-  copy.instructions = bytes / (copy.chunkBytes * waves);
-  copy.isLinear = isPowerOf2_64(waves);
-  for (unsigned dim = 0; dim < lds.rank(); ++dim) {
-    copy.isLinear &= lds.shape()[dim] == 1 ||
-                     isPowerOf2_64(lds.strides()[dim] * lds.elementBits());
-  }
-  if (!copy.isLinear) {
-    return copy;
-  }
-  // Coordinates are then linear in the bits of the address.
-  SmallVector<int64_t> threads(lds.rank(), 0);
-  for (int64_t bit = laneBytes; bit < copy.chunkBytes * waves; bit *= 2) {
-    SmallVector<int64_t> coords = *packed->coordinatesAt(bit);
-    for (unsigned dim = 0; dim < lds.rank(); ++dim) {
-      threads[dim] |= coords[dim];
+  SmallVector<LdsCopy, 2> copies;
+  int64_t done = 0;
+  for (int64_t width : widths) {
+    LdsCopy copy;
+    copy.runDim = *runDim;
+    copy.waves = waves;
+    copy.laneBytes = width;
+    copy.firstByte = done;
+    int64_t round = copy.chunkBytes() * waves;
+    copy.instructions = (bytes - done) / round;
+    if (copy.instructions == 0 && width != widths.back()) {
+      continue;
+    }
+    // A narrower width may do what a wider one cannot.
+    Error error = checkRuns(lds, *runDim, width);
+    if (!error && lds.padding().interval % copy.chunkBytes() != 0) {
+      error = makeError("padding after every {0} bytes, no multiple of {1} "
+                        "bytes, which one instruction copies",
+                        lds.padding().interval, copy.chunkBytes());
+    }
+    if (error) {
+      if (width == widths.back()) {
+        return std::move(error);
+      }
+      consumeError(std::move(error));
+      continue;
+    }
+    if (copy.instructions > 0) {
+      relateInstructions(copy, *packed);
+      done += copy.instructions * round;
+      copies.push_back(std::move(copy));
+    }
+    if (done == bytes) {
+      return copies;
     }
   }
-  for (int64_t index : seq<int64_t>(0, copy.instructions)) {
-    LdsCopy::Instruction part;
-    SmallVector<int64_t> coords =
-        *packed->coordinatesAt(index * copy.chunkBytes * waves);
-    for (unsigned dim = 0; dim < lds.rank(); ++dim) {
-      part.flips.push_back(coords[dim] & threads[dim]);
-      part.steps.push_back(coords[dim] & ~threads[dim]);
-    }
-    copy.parts.push_back(std::move(part));
-  }
-  return copy;
+  int64_t least = lanesPerWave * (widths.empty() ? 0 : widths.back()) * waves;
+  return makeError("{0} bytes, no multiple of {1}: {2} bytes per instruction "
+                   "of each of {3} waves",
+                   bytes, least, waves == 0 ? 0 : least / waves, waves);
 }

@@ -4,7 +4,6 @@
 #include "MakeError.h"
 #include "tenon/Layout/BankConflicts.h"
 #include "tenon/Layout/LdsAddressing.h"
-#include "tenon/Layout/LdsCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"

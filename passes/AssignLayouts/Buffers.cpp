@@ -3,8 +3,6 @@
 
 #include "passes/AssignLayouts/Buffers.h"
 
-#include "tenon/Layout/LdsCopy.h"
-
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::assign;

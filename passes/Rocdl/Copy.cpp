@@ -10,8 +10,6 @@
 
 #include "passes/Rocdl/Emitter.h"
 
-#include "tenon/Layout/LdsCopy.h"
-
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,7 +18,6 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::rocdl;
 
-static constexpr unsigned copyBytesPerLane = 16;
 // Bit `nt` of the cache policy of a buffer access.
 static constexpr int32_t nontemporalPolicy = 2;
 // Groups of instructions for sched.barrier: everything but vector memory, and
@@ -142,62 +139,31 @@ SmallVector<Value> Emitter::coordinatesAt(const layout::LdsLayout &lds,
   return coordinates;
 }
 
-LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
-  flushGuarded();
-  if (!target.hasDirectToLds(copyBytesPerLane)) {
-    return op.emitOpError("copies ")
-           << copyBytesPerLane << " bytes per lane into LDS, which "
-           << target.chip() << " cannot";
+Value Emitter::scaledBytes(Value index, OpFoldResult strideBytes) {
+  if (auto bytes = getConstantIntValue(strideBytes)) {
+    return LLVM::MulOp::create(b, loc, index, i32(*bytes));
   }
-  layout::LdsLayout lds = op.getBuffer().getType().getLdsLayout();
-  auto copy = layout::planLdsCopy(lds, kernel.getWaves(), copyBytesPerLane);
-  if (!copy) {
-    return op.emitOpError(llvm::toString(copy.takeError()));
-  }
-  FailureOr<LdsPlace> place = ldsPlace(op, op.getBuffer());
-  if (failed(place)) {
-    return failure();
-  }
-  const BufferView &view = viewOf(op.getView());
-  if (getConstantIntValue(view.strideBytes[copy->runDim]) !=
-      view.elementBytes) {
-    return op.emitOpError("copies runs of elements along dimension ")
-           << copy->runDim << ", where the stride of the view must be 1";
-  }
-  auto scaled = [&](Value index, OpFoldResult stride) -> Value {
-    if (auto bytes = getConstantIntValue(stride)) {
-      return LLVM::MulOp::create(b, loc, index, i32(*bytes));
-    }
-    return LLVM::MulOp::create(b, loc, index, cast<Value>(stride));
-  };
-  // What the program adds: uniform, and the part that moves in a loop.
-  Value uniform;
-  for (unsigned dim = 0; dim < lds.rank(); ++dim) {
-    std::optional<int64_t> offset =
-        getConstantIntValue(OpFoldResult(op.getOffsets()[dim]));
-    if (!offset || *offset != 0) {
-      uniform = addI32(uniform, scaled(scalars.lookup(op.getOffsets()[dim]),
-                                       view.strideBytes[dim]));
-    }
-  }
-  if (uniform && view.maybeEmpty) {
-    // One addition of a scalar per instruction, and no counter for each.
-    uniform = opaque(uniform, "s");
-  }
-  // What the limits leave after the offsets.
-  SmallVector<Value> rests(lds.rank());
+  return LLVM::MulOp::create(b, loc, index, cast<Value>(strideBytes));
+}
+
+/// What the limits of \p op leave after its offsets, null where there is none.
+FailureOr<SmallVector<Value>>
+Emitter::limitRests(tile::CopyToLdsOp op, ArrayRef<layout::LdsCopy> copies) {
+  tile::LdsType type = op.getBuffer().getType();
+  SmallVector<Value> rests(type.getShape().size());
   for (auto [dim, limit] : llvm::enumerate(op.getLimits())) {
     if (getConstantIntValue(OpFoldResult(limit)) ==
         std::numeric_limits<int32_t>::max()) {
       continue;
     }
-    int64_t run = copyBytesPerLane * 8 / lds.elementBits();
+    int64_t run = copies.front().laneBytes * 8 /
+                  type.getElementType().getIntOrFloatBitWidth();
     int64_t promised =
         op.getLimitDivisors() ? (*op.getLimitDivisors())[dim] : 1;
     int64_t divisor =
         std::min(std::max(promised, knownDivisor(OpFoldResult(limit))),
                  knownDivisor(OpFoldResult(op.getOffsets()[dim])));
-    if (dim == copy->runDim && divisor % run != 0) {
+    if (dim == copies.front().runDim && divisor % run != 0) {
       return op.emitOpError("copies runs of ")
              << run << " elements: limit and offset of dimension " << dim
              << " must be known to be multiples of that";
@@ -205,29 +171,74 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
     rests[dim] = LLVM::SubOp::create(b, loc, scalars.lookup(limit),
                                      scalars.lookup(op.getOffsets()[dim]));
   }
-  Value threadBytes =
-      LLVM::MulOp::create(b, loc, threadId(), i32(copyBytesPerLane));
-  auto offsetOf = [&](ArrayRef<Value> coordinates) {
-    Value offset;
-    for (unsigned dim = 0; dim < lds.rank(); ++dim) {
-      if (coordinates[dim]) {
-        offset =
-            addI32(offset, scaled(coordinates[dim], view.strideBytes[dim]));
-      }
+  return rests;
+}
+
+LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
+  flushGuarded();
+  layout::LdsLayout lds = op.getBuffer().getType().getLdsLayout();
+  SmallVector<int64_t> widths;
+  for (int64_t width : tile::CopyToLdsOp::getLaneBytes()) {
+    if (target.hasDirectToLds(width)) {
+      widths.push_back(width);
     }
-    return offset;
-  };
+  }
+  auto copies = layout::planLdsCopies(lds, kernel.getWaves(), widths);
+  if (!copies) {
+    return op.emitOpError("cannot be lowered for ")
+           << target.chip() << ": " << llvm::toString(copies.takeError());
+  }
+  FailureOr<LdsPlace> place = ldsPlace(op, op.getBuffer());
+  FailureOr<SmallVector<Value>> rests = limitRests(op, *copies);
+  if (failed(place) || failed(rests)) {
+    return failure();
+  }
+  const BufferView &view = viewOf(op.getView());
+  unsigned runDim = copies->front().runDim;
+  if (getConstantIntValue(view.strideBytes[runDim]) != view.elementBytes) {
+    return op.emitOpError("copies runs of elements along dimension ")
+           << runDim << ", where the stride of the view must be 1";
+  }
+  // What the program adds: uniform, and the part that moves in a loop.
+  Value uniform;
+  for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+    Value offset = op.getOffsets()[dim];
+    if (getConstantIntValue(OpFoldResult(offset)) != 0) {
+      uniform = addI32(
+          uniform, scaledBytes(scalars.lookup(offset), view.strideBytes[dim]));
+    }
+  }
+  if (uniform && view.maybeEmpty) {
+    // One addition of a scalar per instruction, and no counter for each.
+    uniform = opaque(uniform, "s");
+  }
+  unsigned issued = 0;
+  for (const layout::LdsCopy &copy : *copies) {
+    emitCopyInstructions(op, copy, *place, uniform, *rests);
+    issued += copy.instructions;
+  }
+  noteIssued(op, issued);
+  return success();
+}
+
+void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
+                                   const layout::LdsCopy &copy,
+                                   const LdsPlace &place, Value uniform,
+                                   ArrayRef<Value> rests) {
+  layout::LdsLayout lds = op.getBuffer().getType().getLdsLayout();
+  const BufferView &view = viewOf(op.getView());
+  Value threadBytes =
+      LLVM::MulOp::create(b, loc, threadId(), i32(copy.laneBytes));
   SmallVector<Value> first;
-  if (copy->isLinear) {
+  if (copy.isLinear) {
     first = coordinatesAt(lds, threadBytes);
   }
-  // Where the place in LDS of each wave's first chunk is; scalar.
-  int64_t chunksApart = copy->waves * copy->chunkBytes;
-  for (int64_t index = 0; index < copy->instructions; ++index) {
+  for (int64_t index = 0; index < copy.instructions; ++index) {
+    int64_t firstByte = copy.firstByte + index * copy.waves * copy.chunkBytes();
     SmallVector<Value> coordinates(first);
     SmallVector<int64_t> steps(lds.rank(), 0);
-    if (copy->isLinear) {
-      const layout::LdsCopy::Instruction &part = copy->parts[index];
+    if (copy.isLinear) {
+      const layout::LdsCopy::Instruction &part = copy.parts[index];
       steps.assign(part.steps.begin(), part.steps.end());
       for (unsigned dim = 0; dim < lds.rank(); ++dim) {
         if (part.flips[dim] != 0) {
@@ -236,14 +247,18 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
         }
       }
     } else {
-      coordinates =
-          coordinatesAt(lds, addI32(threadBytes, i32(index * chunksApart)));
+      coordinates = coordinatesAt(lds, addI32(threadBytes, i32(firstByte)));
     }
-    Value lane = offsetOf(coordinates);
+    Value lane;
     Value step;
     for (unsigned dim = 0; dim < lds.rank(); ++dim) {
+      if (coordinates[dim]) {
+        lane =
+            addI32(lane, scaledBytes(coordinates[dim], view.strideBytes[dim]));
+      }
       if (steps[dim] != 0) {
-        step = addI32(step, scaled(i32(steps[dim]), view.strideBytes[dim]));
+        step =
+            addI32(step, scaledBytes(i32(steps[dim]), view.strideBytes[dim]));
       }
     }
     // A bound that may be 0 must catch the whole offset; only the lane's part
@@ -271,23 +286,23 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
     if (view.maybeEmpty) {
       lane = addI32(lane, uniform);
     }
-    Value chunk = addI32(i32(index * copy->waves), waveId());
-    Value begin = LLVM::MulOp::create(b, loc, chunk, i32(copy->chunkBytes));
+    // The place in LDS of the wave's chunk is a scalar.
+    Value begin =
+        addI32(LLVM::MulOp::create(b, loc, waveId(), i32(copy.chunkBytes())),
+               i32(firstByte));
     if (lds.padding().interval != 0) {
-      int64_t chunks = lds.padding().interval / copy->chunkBytes;
-      Value paddings = LLVM::UDivOp::create(b, loc, chunk, i32(chunks));
+      Value paddings =
+          LLVM::UDivOp::create(b, loc, begin, i32(lds.padding().interval));
       begin = addI32(begin, LLVM::MulOp::create(b, loc, paddings,
                                                 i32(lds.padding().bytes)));
     }
-    Value pointer = ldsPointer(addI32(place->uniform, begin), place->begin);
+    Value pointer = ldsPointer(addI32(place.uniform, begin), place.begin);
     ROCDL::RawPtrBufferLoadLdsOp::create(
-        b, loc, view.resource, pointer, i32(copyBytesPerLane), lane,
+        b, loc, view.resource, pointer, i32(copy.laneBytes), lane,
         soffset ? soffset : i32(0), /*offset=*/i32(0),
         i32(op.getNontemporal() ? nontemporalPolicy : 0), copyScope, ldsScope,
         ArrayAttr());
   }
-  noteIssued(op, copy->instructions);
-  return success();
 }
 
 LLVM::InlineAsmOp Emitter::pin(uint32_t mayCross, const Twine &text) {

@@ -13,6 +13,7 @@
 
 #include "passes/Passes.h"
 
+#include "tenon/Layout/LdsCopy.h"
 #include "tenon/Layout/Scatter.h"
 
 #include "mlir/IR/Builders.h"
@@ -192,7 +193,13 @@ private:
                           llvm::ArrayRef<mlir::Value> coordinates);
   llvm::SmallVector<mlir::Value> coordinatesAt(const layout::LdsLayout &lds,
                                                mlir::Value address);
+  mlir::Value scaledBytes(mlir::Value index, mlir::OpFoldResult strideBytes);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  limitRests(tile::CopyToLdsOp op, llvm::ArrayRef<layout::LdsCopy> copies);
   mlir::LogicalResult emitCopy(tile::CopyToLdsOp op);
+  void emitCopyInstructions(tile::CopyToLdsOp op, const layout::LdsCopy &copy,
+                            const LdsPlace &place, mlir::Value uniform,
+                            llvm::ArrayRef<mlir::Value> rests);
   void emitWait(tile::WaitCopiesOp op);
   /// Notes that `op` has issued `count` vector-memory instructions, and pins
   /// them where waits are counted.

@@ -237,21 +237,6 @@ tile.kernel @k() attributes {waves = 1 : i32, lds_bytes = 768 : i64} {
 
 // -----
 
-// A chip that copies only 4 bytes per lane.
-module attributes {tile.target = #tile.target<"gfx942">} {
-tile.kernel @k(%p: !tile.ptr<i8>, %n: i32) attributes {waves = 1 : i32, lds_bytes = 1024 : i64} {
-  %c0 = arith.constant 0 : i32
-  %v = tile.view %p strides [1] bytes %n : !tile.ptr<i8> -> !tile.view<1 x i8>
-  %b = tile.alloc_lds at 0 : !tile.lds<1024xi8>
-  // expected-error @+1 {{copies 16 bytes per lane into LDS, which gfx942 cannot}}
-  %t = tile.copy_to_lds %v[%c0], %b : !tile.view<1 x i8>, !tile.lds<1024xi8> -> !tile.token
-  tile.wait_copies %t : !tile.token
-  tile.return
-}
-}
-
-// -----
-
 // Three waves are no bits of the thread index.
 #waves3 = #tile.layout<[192], register = [], lane = [[1], [2], [4], [8], [16], [32]], wave = [],
   outer = [wave 3 * 64 along 0]>

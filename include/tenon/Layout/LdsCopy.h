@@ -14,32 +14,41 @@
 
 namespace tenon::layout {
 
-/// The instructions of each wave that fill a tile together: instruction i of
-/// wave w writes the chunk i * waves + w. The lane at byte b of a chunk begins
-/// with the element at byte chunk * chunkBytes + b, padding not counted.
+/// The instructions of each wave that fill a part of a tile together:
+/// instruction i of wave w writes the bytes from
+///
+///     firstByte + (i * waves + w) * chunkBytes
+///
+/// on, padding not counted. The lane at byte b of them begins with the element
+/// that lies there.
 struct LdsCopy {
   unsigned runDim = 0; ///< the dim along which a lane's elements lie
   int64_t waves = 1;
   int64_t laneBytes = 0;
-  int64_t chunkBytes = 0;   ///< of one instruction: 64 lanes
+  int64_t firstByte = 0;
   int64_t instructions = 0; ///< per wave
 
   /// With `isLinear` the coordinates along dim d that instruction i reads are
-  /// (those of instruction 0 xor flips[d]) + steps[d]. Otherwise they have to
-  /// be computed from the bytes.
+  /// (those of the bytes from 0 on xor flips[d]) + steps[d]. Otherwise they
+  /// have to be computed from the bytes.
   bool isLinear = false;
   struct Instruction {
     llvm::SmallVector<int64_t, 3> flips, steps;
   };
   llvm::SmallVector<Instruction> parts;
+
+  /// Bytes of one instruction: 64 lanes.
+  int64_t chunkBytes() const { return 64 * laneBytes; }
 };
 
-/// The copy of \p laneBytes per lane that fills \p lds. An error says what is
-/// in the way: gaps, runs of elements or padding that lanes and instructions
-/// would straddle, or a size that is no whole number of instructions of every
-/// wave.
-llvm::Expected<LdsCopy> planLdsCopy(const LdsLayout &lds, int64_t waves,
-                                    int64_t laneBytes);
+/// The copies that fill \p lds, in the order of its bytes, with as many bytes
+/// per lane as there may be: \p widths lists what the chip has, descending. An
+/// error says what is in the way: gaps, runs of elements or padding that lanes
+/// and instructions would straddle, or a size that is no whole number of
+/// instructions of every wave.
+llvm::Expected<llvm::SmallVector<LdsCopy, 2>>
+planLdsCopies(const LdsLayout &lds, int64_t waves,
+              llvm::ArrayRef<int64_t> widths);
 
 } // namespace tenon::layout
 

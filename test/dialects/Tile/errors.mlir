@@ -628,9 +628,9 @@ tile.kernel @k() attributes {waves = 1 : i32} {
 tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %v = tile.view %p strides [64, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
-  %b = tile.alloc_lds : !tile.lds<16x64xbf16>
-  // expected-error @+1 {{cannot fill '!tile.lds<16x64xbf16>': 2048 bytes, no multiple of 4096: 1024 bytes per instruction of each of 4 waves}}
-  %t = tile.copy_to_lds %v[%c0, %c0], %b : !tile.view<2 x bf16>, !tile.lds<16x64xbf16> -> !tile.token
+  %b = tile.alloc_lds : !tile.lds<4x64xbf16>
+  // expected-error @+1 {{cannot fill '!tile.lds<4x64xbf16>': 512 bytes, no multiple of 1024: 256 bytes per instruction of each of 4 waves}}
+  %t = tile.copy_to_lds %v[%c0, %c0], %b : !tile.view<2 x bf16>, !tile.lds<4x64xbf16> -> !tile.token
   tile.return
 }
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 using namespace llvm;
@@ -135,38 +136,43 @@ TEST(LdsAddressing, Errors) {
 
 namespace {
 /// Checks that the lanes of all instructions read every element once, from
-/// where the LDS layout has it.
-void expectCopies(const LdsLayout &lds, int64_t waves) {
-  Expected<LdsCopy> copy = planLdsCopy(lds, waves, 16);
-  ASSERT_TRUE(bool(copy)) << toString(copy.takeError());
+/// where the LDS layout has it; returns the instructions of a wave by width.
+std::map<int64_t, int64_t> expectCopies(const LdsLayout &lds, int64_t waves) {
+  std::map<int64_t, int64_t> instructions;
+  Expected<SmallVector<LdsCopy, 2>> copies = planLdsCopies(lds, waves, {16, 4});
+  if (!copies) {
+    ADD_FAILURE() << toString(copies.takeError());
+    return instructions;
+  }
   std::set<int64_t> addresses;
-  int64_t perLane = 16 * 8 / lds.elementBits();
   LdsLayout packed = cantFail(LdsLayout::create(
       lds.shape(), lds.strides(), lds.elementBits(), lds.swizzle()));
-  for (int64_t index = 0; index < copy->instructions; ++index) {
-    for (int64_t wave = 0; wave < waves; ++wave) {
-      for (int64_t lane = 0; lane < 64; ++lane) {
-        int64_t chunk = index * waves + wave;
-        int64_t bytes = chunk * 1024 + lane * 16;
+  for (const LdsCopy &copy : *copies) {
+    instructions[copy.laneBytes] = copy.instructions;
+    int64_t perLane = copy.laneBytes * 8 / lds.elementBits();
+    for (int64_t index = 0; index < copy.instructions; ++index) {
+      for (int64_t thread = 0; thread < 64 * waves; ++thread) {
+        int64_t bytes = copy.firstByte + index * waves * copy.chunkBytes() +
+                        thread * copy.laneBytes;
         SmallVector<int64_t> coords = *packed.coordinatesAt(bytes);
-        if (copy->isLinear) {
+        if (copy.isLinear) {
           SmallVector<int64_t> first =
-              *packed.coordinatesAt(wave * 1024 + lane * 16);
+              *packed.coordinatesAt(thread * copy.laneBytes);
           for (unsigned dim = 0; dim < lds.rank(); ++dim) {
-            ASSERT_EQ(coords[dim],
-                      (first[dim] ^ copy->parts[index].flips[dim]) +
-                          copy->parts[index].steps[dim]);
+            EXPECT_EQ(coords[dim], (first[dim] ^ copy.parts[index].flips[dim]) +
+                                       copy.parts[index].steps[dim]);
           }
         }
         int64_t begin = bytes;
         if (lds.padding().interval != 0) {
-          begin += chunk * 1024 / lds.padding().interval * lds.padding().bytes;
+          int64_t chunk = bytes / copy.chunkBytes() * copy.chunkBytes();
+          begin += chunk / lds.padding().interval * lds.padding().bytes;
         }
         for (int64_t element = 0; element < perLane; ++element) {
-          ASSERT_EQ(lds.byteAddress(coords),
+          EXPECT_EQ(lds.byteAddress(coords),
                     begin + element * lds.elementBits() / 8);
           addresses.insert(lds.byteAddress(coords));
-          ++coords[copy->runDim];
+          ++coords[copy.runDim];
         }
       }
     }
@@ -176,13 +182,17 @@ void expectCopies(const LdsLayout &lds, int64_t waves) {
     elements *= extent;
   }
   EXPECT_EQ(int64_t(addresses.size()), elements);
+  return instructions;
 }
+
+using Counts = std::map<int64_t, int64_t>;
 } // namespace
 
 // Plain, swizzled and padded tiles, also of rows and waves that are no powers
 // of two.
 TEST(LdsCopy, LanesFetchWhatBelongsToTheirBytes) {
-  expectCopies(LdsLayout::rowMajor({128, 64}, 16), 4);
+  EXPECT_EQ(expectCopies(LdsLayout::rowMajor({128, 64}, 16), 4),
+            (Counts{{16, 4}}));
   expectCopies(swizzled({128, 64}, 16, {{0, 1, 16}, {0, 2, 32}, {0, 3, 64}}),
                4);
   // Rows along the second dim.
@@ -202,16 +212,28 @@ TEST(LdsCopy, LanesFetchWhatBelongsToTheirBytes) {
                4);
 }
 
+// What whole instructions of 16 bytes per lane leave over goes by 4 bytes.
+TEST(LdsCopy, NarrowRest) {
+  EXPECT_EQ(expectCopies(LdsLayout::rowMajor({16, 64}, 16), 4),
+            (Counts{{4, 2}}));
+  EXPECT_EQ(expectCopies(swizzled({48, 64}, 16, {{0, 1, 16}, {0, 2, 32}}), 4),
+            (Counts{{16, 1}, {4, 2}}));
+  EXPECT_EQ(expectCopies(swizzled({16, 128}, 8, {{0, 1, 16}}), 8),
+            (Counts{{4, 1}}));
+  EXPECT_EQ(expectCopies(LdsLayout::rowMajor({512, 4}, 16), 1),
+            (Counts{{4, 16}}));
+}
+
 // Each refusal names the figure that is in the way.
 TEST(LdsCopy, Errors) {
   auto errorOf = [](const LdsLayout &lds, int64_t waves) {
-    Expected<LdsCopy> copy = planLdsCopy(lds, waves, 16);
-    return copy ? std::string() : toString(copy.takeError());
+    auto copies = planLdsCopies(lds, waves, {16, 4});
+    return copies ? std::string() : toString(copies.takeError());
   };
-  EXPECT_NE(errorOf(LdsLayout::rowMajor({16, 64}, 16), 4).find("2048 bytes"),
+  EXPECT_NE(errorOf(LdsLayout::rowMajor({4, 64}, 16), 4).find("512 bytes"),
             std::string::npos);
   EXPECT_NE(
-      errorOf(LdsLayout::rowMajor({512, 4}, 16), 1).find("step along dim 0"),
+      errorOf(LdsLayout::rowMajor({512, 3}, 16), 1).find("step along dim 0"),
       std::string::npos);
   EXPECT_NE(errorOf(cantFail(LdsLayout::create({64, 64}, {72, 1}, 16)), 1)
                 .find("gaps"),
@@ -223,7 +245,7 @@ TEST(LdsCopy, Errors) {
       std::string::npos);
   EXPECT_NE(
       errorOf(
-          cantFail(LdsLayout::rowMajor({64, 64}, 16).withSwizzle({{0, 0, 8}})),
+          cantFail(LdsLayout::rowMajor({64, 64}, 16).withSwizzle({{0, 0, 2}})),
           1)
           .find("swizzle"),
       std::string::npos);
