@@ -86,11 +86,17 @@ SmallVector<OperandContract> GemmOp::getOperandContracts() {
   int64_t n = memrefOf(getWeights()).getDimSize(0);
   int64_t k = memrefOf(getX()).getDimSize(1);
   ContractDim tokens{"M", 0};
-  ContractDim rows = dimOf(n, "N", 1, isGated() ? 2 : 1);
-  ContractDim depth = dimOf(k, "K", 1, getKMultiple());
+  std::optional<WeightOrder> order = getWeightOrder();
+  bool isAiter = order && *order != WeightOrder::Packed;
+  int64_t rowMultiple = isGated() ? 2 : 1;
+  if (isAiter) {
+    rowMultiple = *order == WeightOrder::Aiter ? 16 : 32;
+  }
+  ContractDim rows = dimOf(n, "N", 1, rowMultiple);
+  ContractDim depth = dimOf(k, "K", 1, isAiter ? 64 : getKMultiple());
   ContractDim blocks = dimOf(k, "K/32", scaleBlock);
   ContractDim columns = isGated() ? dimOf(n, "I", 2) : rows;
-  bool rowMajor = !getWeightOrder();
+  bool rowMajor = !order;
 
   SmallVector<OperandContract> contracts;
   auto add = [&](StringRef name, Value value, SmallVector<ContractDim> dims,

@@ -170,7 +170,8 @@ def Tenon_GemmOp : Tenon_SpecOp<"gemm", [AttrSizedOperandSegments],
     **Weights** are row-major, or of one of the orders of `#tenon.weight_layout`, which
     their scales then have too. `aiter` needs f4E2M1FN weights, N a multiple of 16 and
     K a multiple of 64; `aiter_interleaved` besides an epilogue `situ` or `silu` and N a
-    multiple of 32.
+    multiple of 32. Their scales are filled up to 8 blocks, and to 256 rows (where gate and
+    up alternate to 32), with bytes that are never used.
 
     **Preconditions**: 16-byte alignment of the base and of the row strides of x and
     weights; 4-byte alignment of those of multiplicand and out, and of FP32 scales; no

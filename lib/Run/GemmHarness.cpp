@@ -4,6 +4,7 @@
 #include "GemmHarness.h"
 
 #include "tenon/Reference/Gemm.h"
+#include "tenon/Reference/WeightOrder.h"
 #include "tenon/Run/Run.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -71,6 +72,9 @@ public:
   std::optional<llvm::DenseSet<uint64_t>>
   liveRows(llvm::StringRef operand, const Views &integers,
            const Dims &dims) const override;
+  llvm::Expected<std::optional<std::vector<uint8_t>>>
+  reordered(llvm::StringRef operand,
+            const reference::TensorView &view) const override;
   llvm::Expected<std::unique_ptr<Expectation>>
   expect(const Views &operands, const Dims &dims) const override;
   double tolerance(llvm::StringRef) const override { return 2e-3; }
@@ -209,13 +213,31 @@ GemmHarness::liveRows(llvm::StringRef operand, const Views &,
   return rows;
 }
 
+llvm::Expected<std::optional<std::vector<uint8_t>>>
+GemmHarness::reordered(llvm::StringRef operand,
+                       const reference::TensorView &view) const {
+  bool isScale = operand == "weight_scale";
+  if (!weightOrder || (operand != "weights" && !isScale)) {
+    return std::optional<std::vector<uint8_t>>();
+  }
+  if (*weightOrder == spec::WeightOrder::Packed) {
+    return llvm::make_error<InputError>(
+        (operand + ": the order 'packed' is not defined yet").str());
+  }
+  auto order = *weightOrder == spec::WeightOrder::Aiter
+                   ? reference::WeightOrder::Aiter
+                   : reference::WeightOrder::AiterInterleaved;
+  auto bytes = isScale ? reference::orderScales(view, order)
+                       : reference::orderWeights(view, order);
+  if (!bytes) {
+    return llvm::make_error<InputError>(
+        (operand + ": " + llvm::toString(bytes.takeError())).str());
+  }
+  return std::optional(std::move(*bytes));
+}
+
 llvm::Expected<std::unique_ptr<Expectation>>
 GemmHarness::expect(const Views &operands, const Dims &dims) const {
-  if (weightOrder) {
-    return llvm::make_error<InputError>(
-        "the reference reads row-major weights, these are '" +
-        spec::stringifyWeightOrder(*weightOrder).str() + "'");
-  }
   auto reference = Gemm::create(params, operands, range(hasRows, dims, "row"),
                                 range(hasColumns, dims, "col"));
   if (!reference) {

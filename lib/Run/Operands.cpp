@@ -435,6 +435,15 @@ llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
         return std::move(error);
       }
       operand.view.source = operand.source.get();
+      auto image = harness.reordered(operand.name, operand.view);
+      if (!image) {
+        return image.takeError();
+      }
+      operand.image = std::move(*image);
+      if (operand.image && options.strides.count(operand.name)) {
+        return inputError("--stride " + operand.name +
+                          ": its elements are reordered, it has no strides");
+      }
       if (integerTurn) {
         integers[operand.name] = operand.view;
       }
@@ -461,12 +470,23 @@ llvm::Error Operands::allocate(sim::Memory &memory) {
   for (Operand &operand : operands) {
     sim::AllocOptions allocation;
     allocation.name = operand.name;
-    allocation.fill =
-        [source = operand.source.get()](uint64_t offset,
-                                        llvm::MutableArrayRef<uint8_t> page) {
-          source->read(offset, page);
-        };
-    auto address = memory.allocate(operand.view.spanBytes(), allocation);
+    uint64_t bytes = operand.view.spanBytes();
+    if (operand.image) {
+      bytes = operand.image->size();
+      allocation.fill = [image = llvm::ArrayRef<uint8_t>(*operand.image)](
+                            uint64_t offset,
+                            llvm::MutableArrayRef<uint8_t> page) {
+        llvm::copy(image.drop_front(offset).take_front(page.size()),
+                   page.begin());
+      };
+    } else {
+      allocation.fill =
+          [source = operand.source.get()](uint64_t offset,
+                                          llvm::MutableArrayRef<uint8_t> page) {
+            source->read(offset, page);
+          };
+    }
+    auto address = memory.allocate(bytes, allocation);
     if (!address) {
       return inputError(operand.name + ": " +
                         llvm::toString(address.takeError()));
@@ -489,6 +509,11 @@ static uint64_t outputLimit() {
 llvm::Error Operands::checkOutputs(const RunOptions &options) const {
   for (const auto &[name, path] : options.outputs) {
     const Operand *operand = find(name);
+    if (operand->image) {
+      return inputError("--output " + name +
+                        ": its elements are reordered, there is no array of "
+                        "them");
+    }
     uint64_t elements = 1;
     for (int64_t size : operand->view.shape) {
       elements *= size;

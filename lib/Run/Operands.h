@@ -16,6 +16,8 @@ struct Operand {
   runtime::OperandAccess access = runtime::OperandAccess::Read;
   reference::TensorView view;
   std::unique_ptr<reference::ByteSource> source;
+  /// What lies in memory instead, when the elements have been reordered.
+  std::optional<std::vector<uint8_t>> image;
   uint64_t address = 0;
 };
 

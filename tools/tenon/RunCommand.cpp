@@ -170,11 +170,13 @@ void cli::addRun(CLI::App &app, Action &action) {
            "A size that varies from call to call, such as N=7");
   repeated("--scalar", arguments->scalars,
            "An integer that comes with a call, such as row_begin=64");
-  repeated("--input", arguments->inputs,
-           "NAME=FILE.npy: contents of an operand. bf16 takes float32 (rounded "
-           "to nearest even) or 16-bit integers (raw bits), f32 float32, i32 "
-           "int32, 8-bit types uint8 (raw codes), 4-bit types uint8 (two codes "
-           "per byte, the first in the low half)");
+  repeated(
+      "--input", arguments->inputs,
+      "NAME=FILE.npy: contents of an operand. bf16 takes float32 (rounded "
+      "to nearest even) or 16-bit integers (raw bits), f32 float32, i32 "
+      "int32, 8-bit types uint8 (raw codes), 4-bit types uint8 (two codes "
+      "per byte, the first in the low half). Weights in another order than "
+      "row-major are given row-major");
   repeated("--output", arguments->outputs,
            "NAME=FILE.npy: write an operand after the run; bf16 as float32");
   repeated("--stride", arguments->strides,

@@ -76,6 +76,11 @@ public:
   liveRows(llvm::StringRef operand, const Views &integers,
            const Dims &dims) const = 0;
 
+  /// The bytes of an operand in memory where its elements have been reordered;
+  /// none where they lie as its view says.
+  virtual llvm::Expected<std::optional<std::vector<uint8_t>>>
+  reordered(llvm::StringRef operand, const reference::TensorView &view) const;
+
   /// The reference for these operands. Errors are those of its inputs.
   virtual llvm::Expected<std::unique_ptr<Expectation>>
   expect(const Views &operands, const Dims &dims) const = 0;

@@ -275,7 +275,7 @@ TEST(GemmHarnessTest, Sizes) {
   EXPECT_EQ(Call({}, options).error, "--scalar col_end: the op has no scalars");
   EXPECT_EQ(
       Call({{"format", "mxfp4"}, {"weights", "packed"}}, dims(4, 16, 64)).error,
-      "the reference reads row-major weights, these are 'packed'");
+      "weights: the order 'packed' is not defined yet");
 }
 
 // Files of 4-bit operands hold two codes per byte, the first in the low half.
@@ -314,4 +314,37 @@ TEST(GemmHarnessTest, FilesOfFourBits) {
   EXPECT_EQ(Call({{"format", "bf16_mxfp4"}}, options).error,
             "weights: rows of f4E2M1FN must be whole bytes; a row of 64 "
             "elements and a stride of 65 are not");
+}
+
+// Reordered weights: memory holds the order, the reference sees the matrix.
+TEST(GemmHarnessTest, OrderOfAiter) {
+  Settings settings = {{"format", "mxfp4"}, {"weights", "aiter"}};
+  Call call(settings, dims(3, 48, 64));
+  ASSERT_EQ(call.error, "");
+  Call rowMajor({{"format", "mxfp4"}}, dims(3, 48, 64));
+  const Operand *weights = call.operands.find("weights");
+  const Operand *scales = call.operands.find("weight_scale");
+  std::vector<uint8_t> bytes(48 * 32), plain(48 * 32);
+  llvm::cantFail(call.memory.read(weights->address, bytes));
+  llvm::cantFail(
+      rowMajor.memory.read(rowMajor.operands.find("weights")->address, plain));
+  // Row 17, elements 32 .. 63: the second tile, its second chunk of 16 rows.
+  EXPECT_EQ(llvm::ArrayRef<uint8_t>(bytes).slice((32 + 16 + 1) * 16, 16),
+            llvm::ArrayRef<uint8_t>(plain).slice(17 * 32 + 16, 16));
+  // 48 rows and 2 blocks of scales are filled up to 256 and 8.
+  EXPECT_EQ(scales->image->size(), 256U * 8);
+  call.compute(Product(), 0, 3, 0, 48);
+  EXPECT_TRUE(call.check().passed);
+  EXPECT_EQ(Call(settings, dims(3, 40, 64)).error,
+            "weights: N must be a multiple of 16 in this order of weights, "
+            "found 40");
+  RunOptions options = dims(3, 48, 64);
+  options.strides = {{"weights", 128}};
+  EXPECT_EQ(Call(settings, options).error,
+            "--stride weights: its elements are reordered, it has no strides");
+  options.strides = {};
+  options.outputs = {{"weights", "weights.npy"}};
+  EXPECT_EQ(llvm::toString(call.operands.checkOutputs(options)),
+            "--output weights: its elements are reordered, there is no array "
+            "of them");
 }
