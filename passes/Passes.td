@@ -69,6 +69,9 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tenon::tile::KernelOp"> {
     from a new LDS buffer, the store right after the value, the load right before
     its first use. One exchange serves all users that want the same layout.
 
+    A load with `staged` becomes a copy into an LDS buffer by all waves, a wait, and a
+    read in the layout that its users want.
+
     An LDS buffer of rank 2 without a layout that `tile.copy_to_lds` fills gets
     rows along the dimension in which the copied views are contiguous, and the
     swizzle under which its readers have no bank conflicts.

@@ -11,6 +11,7 @@
 #include "passes/AssignLayouts/Buffers.h"
 #include "passes/AssignLayouts/Islands.h"
 #include "passes/AssignLayouts/Relations.h"
+#include "passes/AssignLayouts/Staging.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -118,8 +119,11 @@ struct TileAssignLayouts
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
     if (failed(kernel.requireStructured()) ||
-        failed(assign::placeIslands(kernel)) || failed(lowerConversions()) ||
-        failed(assign::placeBuffers(kernel))) {
+        failed(assign::placeIslands(kernel)) || failed(lowerConversions())) {
+      return signalPassFailure();
+    }
+    assign::stageLoads(kernel);
+    if (failed(assign::placeBuffers(kernel))) {
       signalPassFailure();
     }
   }

@@ -11,7 +11,10 @@
 //
 // In the unrolled body every stage is a constant: what is fetched into
 // registers comes back to the head of the loop in the registers in which it
-// left, and stages in LDS have constant addresses.
+// left, and stages in LDS have constant addresses. Where copies into LDS are
+// among the fetches, computing begins with waiting for those of its iteration
+// and a barrier: then they have all arrived, and the stage that the next fetch
+// overwrites has been read by all waves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +33,9 @@ namespace tenon {
 
 static constexpr llvm::StringLiteral stagesName = "tile.stages";
 
-static bool isFetch(Operation *op) { return isa<tile::LoadOp>(op); }
+static bool isFetch(Operation *op) {
+  return isa<tile::LoadOp, tile::CopyToLdsOp>(op);
+}
 
 namespace {
 /// One loop and what becomes of it.
@@ -45,10 +50,13 @@ private:
   LogicalResult collect();
   LogicalResult collectAddresses(Operation *fetch);
   LogicalResult checkNeutral();
+  LogicalResult widenBuffers();
   Value iteration(Value first, int64_t number);
-  SmallVector<Value> fetch(Value index);
+  void mapBuffers(IRMapping &map, int64_t stage);
+  SmallVector<Value> fetch(Value index, int64_t stage);
   Operation *cloneView(tile::ViewOp view, IRMapping &map, Value within);
-  SmallVector<Value> compute(Value index, ValueRange fetched,
+  void await(ValueRange fetched);
+  SmallVector<Value> compute(Value index, int64_t stage, ValueRange fetched,
                              ValueRange carried);
 
   scf::ForOp loop;
@@ -59,6 +67,8 @@ private:
   /// in program order.
   SmallVector<Operation *> fetches;
   llvm::SetVector<Operation *> addresses;
+  /// What the copies fill, and the buffers with room for all stages instead.
+  SmallVector<std::pair<Value, Value>> buffers;
 };
 } // namespace
 
@@ -101,7 +111,40 @@ LogicalResult Pipeline::collect() {
   if (fetches.empty()) {
     return loop.emitOpError("has stages, but fetches nothing");
   }
-  return checkNeutral();
+  return failure(failed(checkNeutral()) || failed(widenBuffers()));
+}
+
+/// Gives the buffers that the copies fill a stage per iteration in flight.
+LogicalResult Pipeline::widenBuffers() {
+  for (Operation *op : fetches) {
+    auto copy = dyn_cast<tile::CopyToLdsOp>(op);
+    if (!copy) {
+      continue;
+    }
+    Value buffer = copy.getBuffer();
+    auto alloc = buffer.getDefiningOp<tile::AllocLdsOp>();
+    tile::LdsType type = copy.getBuffer().getType();
+    bool isPrivate = alloc && loop.isDefinedOutsideOfLoop(buffer) &&
+                     llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+                       return user->getParentOp() == loop.getOperation() &&
+                              (user == op || isa<tile::LdsLoadOp>(user));
+                     });
+    if (!isPrivate || type.getStages() != 1) {
+      return copy.emitOpError(
+          "is fetched ahead, so it must fill a buffer of one "
+          "stage that is allocated outside the loop, and "
+          "that only loads of the loop's body read");
+    }
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(alloc);
+    auto wide =
+        tile::LdsType::get(b.getContext(), type.getShape(),
+                           type.getElementType(), type.getLayout(), stages);
+    Value staged =
+        tile::AllocLdsOp::create(b, alloc.getLoc(), wide, IntegerAttr());
+    buffers.emplace_back(buffer, staged);
+  }
+  return success();
 }
 
 /// Iterations beyond the last one compute with zeros. They change nothing when
@@ -110,6 +153,12 @@ LogicalResult Pipeline::checkNeutral() {
   auto isFetched = [&](Value value) {
     while (auto convert = value.getDefiningOp<tile::ConvertLayoutOp>()) {
       value = convert.getSource();
+    }
+    if (auto load = value.getDefiningOp<tile::LdsLoadOp>()) {
+      return llvm::any_of(fetches, [&](Operation *op) {
+        auto copy = dyn_cast<tile::CopyToLdsOp>(op);
+        return copy && copy.getBuffer() == load.getBuffer();
+      });
     }
     return llvm::is_contained(fetches, value.getDefiningOp());
   };
@@ -154,10 +203,20 @@ Operation *Pipeline::cloneView(tile::ViewOp view, IRMapping &map,
   return clone;
 }
 
-/// Fetches what the iteration with counter \p index needs; zeros when there is
-/// no such iteration.
-SmallVector<Value> Pipeline::fetch(Value index) {
+/// Lets what uses the loop's buffers use stage \p stage of them.
+void Pipeline::mapBuffers(IRMapping &map, int64_t stage) {
+  for (auto [buffer, staged] : buffers) {
+    Value number = arith::ConstantIntOp::create(b, loc, stage, 32);
+    map.map(buffer,
+            tile::LdsStageOp::create(b, loc, staged, number).getResult());
+  }
+}
+
+/// Fetches what the iteration with counter \p index needs, copies into stage
+/// \p stage; zeros when there is no such iteration.
+SmallVector<Value> Pipeline::fetch(Value index, int64_t stage) {
   IRMapping map;
+  mapBuffers(map, stage);
   map.map(loop.getInductionVar(), index);
   Value within = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
                                        loop.getUpperBound());
@@ -183,17 +242,30 @@ SmallVector<Value> Pipeline::fetch(Value index) {
   return fetched;
 }
 
+/// Makes sure that the copies among \p fetched have arrived, those of all
+/// waves.
+void Pipeline::await(ValueRange fetched) {
+  SmallVector<Value> tokens = llvm::filter_to_vector(fetched, [](Value value) {
+    return isa<tile::TokenType>(value.getType());
+  });
+  if (!tokens.empty()) {
+    tile::WaitCopiesOp::create(b, loc, tokens);
+    tile::BarrierOp::create(b, loc);
+  }
+}
+
 /// What the iteration with counter \p index yields.
-SmallVector<Value> Pipeline::compute(Value index, ValueRange fetched,
-                                     ValueRange carried) {
+SmallVector<Value> Pipeline::compute(Value index, int64_t stage,
+                                     ValueRange fetched, ValueRange carried) {
   IRMapping map;
+  mapBuffers(map, stage);
   map.map(loop.getInductionVar(), index);
   map.map(loop.getRegionIterArgs(), carried);
   for (auto [op, value] : llvm::zip_equal(fetches, fetched)) {
     map.map(op->getResult(0), value);
   }
   for (Operation &op : loop.getBody()->without_terminator()) {
-    if (!isFetch(&op)) {
+    if (!isFetch(&op) && !isa<tile::WaitCopiesOp>(op)) {
       b.clone(op, map);
     }
   }
@@ -209,7 +281,8 @@ LogicalResult Pipeline::run() {
   unsigned count = fetches.size();
   SmallVector<Value> initial(loop.getInitArgs());
   for (int64_t stage = 0; stage + 1 < stages; ++stage) {
-    llvm::append_range(initial, fetch(iteration(loop.getLowerBound(), stage)));
+    llvm::append_range(initial,
+                       fetch(iteration(loop.getLowerBound(), stage), stage));
   }
   Value step = b.createOrFold<arith::MulIOp>(
       loc, loop.getStep(), arith::ConstantIntOp::create(b, loc, stages, 32));
@@ -222,18 +295,35 @@ LogicalResult Pipeline::run() {
   SmallVector<Value> flying(pipelined.getRegionIterArgs().drop_front(sums));
   for (int64_t stage = 0; stage < stages; ++stage) {
     Value counter = pipelined.getInductionVar();
-    llvm::append_range(flying, fetch(iteration(counter, stage + stages - 1)));
-    carried = compute(iteration(counter, stage),
+    int64_t ahead = stage + stages - 1;
+    await(ArrayRef(flying).take_front(count));
+    llvm::append_range(flying,
+                       fetch(iteration(counter, ahead), ahead % stages));
+    carried = compute(iteration(counter, stage), stage,
                       ArrayRef(flying).take_front(count), carried);
     flying.erase(flying.begin(), flying.begin() + count);
   }
   llvm::append_range(carried, flying);
   scf::YieldOp::create(b, loc, carried);
+  // What was fetched beyond the end must not arrive in LDS that others use.
+  b.setInsertionPointAfter(pipelined);
+  SmallVector<Value> late;
+  for (Value value : pipelined.getResults().drop_front(sums)) {
+    if (isa<tile::TokenType>(value.getType())) {
+      late.push_back(value);
+    }
+  }
+  if (!late.empty()) {
+    tile::WaitCopiesOp::create(b, loc, late);
+  }
   for (auto [old, result] :
        llvm::zip(loop.getResults(), pipelined.getResults())) {
     old.replaceAllUsesWith(result);
   }
   loop.erase();
+  for (auto [buffer, staged] : buffers) {
+    buffer.getDefiningOp()->erase();
+  }
   return success();
 }
 

@@ -131,7 +131,9 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>,
     dimension, elements at or beyond the limit of a dimension (in elements of
     the view, at most 2^31 - 1, which is no limit) read as zeros without an
     access. `limit_divisors` promises what each limit is a multiple of, which
-    keeps accesses wide; 1 where it is not given.
+    keeps accesses wide; 1 where it is not given. With `staged` all waves copy the
+    tile into LDS together and read it from there; `tile-assign-layouts` makes that
+    explicit.
 
     ```mlir
     %t = tile.load %v[%i] : !tile.view<1 x bf16> -> tensor<128xbf16>
@@ -140,7 +142,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>,
   let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$offsets,
                        Variadic<I32>:$limits,
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
-                       UnitAttr:$nontemporal);
+                       UnitAttr:$nontemporal, UnitAttr:$staged);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = [{
     $view `[` $offsets `]` (`within` `[` $limits^ `]`)? attr-dict `:` type($view)

@@ -16,22 +16,21 @@ static unsigned operandElements(ArrayRef<int64_t> instruction) {
 }
 
 unsigned Emitter::keptWidth(Value tile, int64_t registers) {
-  auto widthIn = [&](tile::MmaOp mma) -> unsigned {
+  auto widthIn = [&](tile::MmaOp mma, bool isOperand) -> unsigned {
     std::optional<ArrayRef<int64_t>> instruction = mma.getInstruction();
     if (!instruction) {
       return 0;
     }
-    return tile == mma.getLhs() || tile == mma.getRhs()
-               ? operandElements(*instruction)
-               : (*instruction)[0] * (*instruction)[0] / 64;
+    return isOperand ? operandElements(*instruction)
+                     : (*instruction)[0] * (*instruction)[0] / 64;
   };
   unsigned width = 0;
   if (auto mma = dyn_cast_or_null<tile::MmaOp>(tile.getDefiningOp())) {
-    width = widthIn(mma);
+    width = widthIn(mma, /*isOperand=*/false);
   }
-  for (Operation *user : tile.getUsers()) {
-    if (auto mma = dyn_cast<tile::MmaOp>(user)) {
-      width = std::max(width, widthIn(mma));
+  for (OpOperand &use : tile.getUses()) {
+    if (auto mma = dyn_cast<tile::MmaOp>(use.getOwner())) {
+      width = std::max(width, widthIn(mma, use.getOperandNumber() < 2));
     }
   }
   if (width == 0 || registers % width != 0) {

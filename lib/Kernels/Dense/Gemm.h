@@ -20,13 +20,18 @@ struct GemmSchedule {
   int64_t wavesN = 4;
   /// Steps along K that are in flight or in use at a time.
   int64_t stages = 2;
+  /// Which operands go through LDS, where waves share what they copied.
+  bool stagesX = false;
+  bool stagesWeights = false;
 
   int64_t waves() const { return wavesM * wavesN; }
   bool operator==(const GemmSchedule &) const = default;
 };
 
 /// \p schedule as the dictionary that people read and write:
-/// `{tile = [m, n, k], waves = [m, n], stages = s}`.
+/// `{tile = [m, n, k], waves = [m, n], stages = s}`, and `lds = "x"`,
+/// `"weights"` or
+/// `"both"` for operands that go through LDS.
 mlir::DictionaryAttr toAttribute(mlir::Builder &builder,
                                  const GemmSchedule &schedule);
 

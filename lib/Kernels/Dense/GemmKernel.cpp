@@ -154,7 +154,11 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
   Value bytes = t.create<arith::SubIOp>(band.bytes, skipped);
   Value view = t.view(t.advance(band.pointer, t.wideMul(skipped, t.i64(1))),
                       strides, bytes);
-  return t.load(view, offsets, shape, {}, /*nontemporal=*/false, limits);
+  Value tile = t.load(view, offsets, shape, {}, /*nontemporal=*/false, limits);
+  // The last step, when there is one, is not worth a buffer.
+  bool staged = isWeights ? schedule.stagesWeights : schedule.stagesX;
+  cast<tile::LoadOp>(tile.getDefiningOp()).setStaged(staged && !limited);
+  return tile;
 }
 
 /// The sums after step \p k.

@@ -13,12 +13,19 @@ using namespace tenon::kernels::dense;
 
 DictionaryAttr kernels::dense::toAttribute(Builder &b,
                                            const GemmSchedule &schedule) {
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("tile", b.getI64ArrayAttr({schedule.tileM, schedule.tileN,
-                                                 schedule.tileK})),
-       b.getNamedAttr("waves",
-                      b.getI64ArrayAttr({schedule.wavesM, schedule.wavesN})),
-       b.getNamedAttr("stages", b.getI64IntegerAttr(schedule.stages))});
+  SmallVector<NamedAttribute> entries = {
+      b.getNamedAttr("tile", b.getI64ArrayAttr({schedule.tileM, schedule.tileN,
+                                                schedule.tileK})),
+      b.getNamedAttr("waves",
+                     b.getI64ArrayAttr({schedule.wavesM, schedule.wavesN})),
+      b.getNamedAttr("stages", b.getI64IntegerAttr(schedule.stages))};
+  if (schedule.stagesX || schedule.stagesWeights) {
+    StringRef lds = !schedule.stagesX        ? "weights"
+                    : schedule.stagesWeights ? "both"
+                                             : "x";
+    entries.push_back(b.getNamedAttr("lds", b.getStringAttr(lds)));
+  }
+  return b.getDictionaryAttr(entries);
 }
 
 /// The integers of the array \p name, or nothing when there are not \p count.
@@ -44,9 +51,14 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   auto tile = integers(attribute, "tile", 3);
   auto waves = integers(attribute, "waves", 2);
   auto stages = attribute.getAs<IntegerAttr>("stages");
-  if (!tile || !waves || !stages || attribute.size() != 3) {
+  auto lds = attribute.getAs<StringAttr>("lds");
+  StringRef staged = lds ? lds.getValue() : "none";
+  size_t known = lds ? 4 : 3;
+  bool knownLds = llvm::is_contained({"none", "x", "weights", "both"}, staged);
+  if (!tile || !waves || !stages || !knownLds || attribute.size() != known) {
     return op.emitOpError("a schedule is {tile = [m, n, k], waves = [m, n], "
-                          "stages = s} of positive integers, found ")
+                          "stages = s} of positive integers, with lds = \"x\", "
+                          "\"weights\" or \"both\" if wanted; found ")
            << attribute;
   }
   GemmSchedule schedule;
@@ -56,6 +68,8 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   schedule.wavesM = (*waves)[0];
   schedule.wavesN = (*waves)[1];
   schedule.stages = stages.getInt();
+  schedule.stagesX = staged == "x" || staged == "both";
+  schedule.stagesWeights = staged == "weights" || staged == "both";
   int64_t count = schedule.waves();
   if (count > 16 || !llvm::isPowerOf2_64(count)) {
     return op.emitOpError("a workgroup has 1, 2, 4, 8 or 16 waves, found ")
@@ -69,6 +83,25 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
            << schedule.tileK << " does not divide into " << schedule.wavesM
            << " x " << schedule.wavesN
            << " waves of 16x16x32 matrix instructions";
+  }
+  // A copy is 16 bytes per lane.
+  int64_t copyBytes = schedule.waves() * 64 * 16;
+  auto checkCopy = [&](bool isStaged, StringRef operand, int64_t rows,
+                       Value value) -> LogicalResult {
+    unsigned bits = cast<MemRefType>(value.getType()).getElementTypeBitWidth();
+    int64_t bytes = rows * schedule.tileK * bits / 8;
+    if (isStaged && bytes % copyBytes != 0) {
+      return op.emitOpError("a step of ")
+             << operand << " is " << bytes << " bytes, which " << count
+             << " waves do not copy into LDS in whole instructions of "
+             << copyBytes << " bytes";
+    }
+    return success();
+  };
+  if (failed(checkCopy(schedule.stagesX, "x", schedule.tileM, op.getX())) ||
+      failed(checkCopy(schedule.stagesWeights, "weights", schedule.tileN,
+                       op.getWeights()))) {
+    return failure();
   }
   if (schedule.stages > 16) {
     return op.emitOpError("a schedule has 1 to 16 stages, found ")

@@ -1,0 +1,37 @@
+//===- Staging.cpp - loads that go through LDS ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/AssignLayouts/Staging.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tenon;
+
+void assign::stageLoads(tile::KernelOp kernel) {
+  SmallVector<tile::LoadOp> loads;
+  kernel.walk([&](tile::LoadOp load) {
+    if (load.getStaged()) {
+      loads.push_back(load);
+    }
+  });
+  for (tile::LoadOp load : loads) {
+    auto type = cast<RankedTensorType>(load.getType());
+    Location loc = load.getLoc();
+    // Outside of loops, so that tile-pipeline can give it stages.
+    OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    auto bufferType = tile::LdsType::get(kernel.getContext(), type.getShape(),
+                                         type.getElementType());
+    Value buffer =
+        tile::AllocLdsOp::create(builder, loc, bufferType, IntegerAttr());
+    builder.setInsertionPoint(load);
+    Value token = tile::CopyToLdsOp::create(
+        builder, loc, tile::TokenType::get(kernel.getContext()), load.getView(),
+        load.getOffsets(), load.getLimits(), load.getLimitDivisorsAttr(),
+        buffer, load.getNontemporalAttr());
+    tile::WaitCopiesOp::create(builder, loc, token);
+    load.replaceAllUsesWith(
+        tile::LdsLoadOp::create(builder, loc, type, buffer).getResult());
+    load.erase();
+  }
+}
