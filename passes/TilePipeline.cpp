@@ -20,8 +20,10 @@
 
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -55,6 +57,8 @@ private:
   void mapBuffers(IRMapping &map, int64_t stage);
   SmallVector<Value> fetch(Value index, int64_t stage);
   Operation *cloneView(tile::ViewOp view, IRMapping &map, Value within);
+  void unroll(int64_t iterations);
+  void pipeline();
   void await(ValueRange fetched);
   SmallVector<Value> compute(Value index, int64_t stage, ValueRange fetched,
                              ValueRange carried);
@@ -274,10 +278,54 @@ SmallVector<Value> Pipeline::compute(Value index, int64_t stage,
       [&](Value yielded) { return map.lookupOrDefault(yielded); });
 }
 
+/// The number of iterations where it is known.
+static std::optional<int64_t> iterationsOf(scf::ForOp loop) {
+  auto first = getConstantIntValue(OpFoldResult(loop.getLowerBound()));
+  auto end = getConstantIntValue(OpFoldResult(loop.getUpperBound()));
+  auto step = getConstantIntValue(OpFoldResult(loop.getStep()));
+  if (!first || !end || !step || *step <= 0) {
+    return std::nullopt;
+  }
+  return *end <= *first ? 0 : llvm::divideCeil(*end - *first, *step);
+}
+
+/// All iterations of a loop that has no more than there are stages, without a
+/// loop: LLVM would find that it runs once, and drop fetches that nothing uses.
+void Pipeline::unroll(int64_t iterations) {
+  unsigned count = fetches.size();
+  SmallVector<Value> flying;
+  SmallVector<Value> carried(loop.getInitArgs());
+  for (int64_t stage = 0; stage < iterations; ++stage) {
+    llvm::append_range(flying,
+                       fetch(iteration(loop.getLowerBound(), stage), stage));
+  }
+  for (int64_t stage = 0; stage < iterations; ++stage) {
+    auto fetched = ArrayRef(flying).slice(stage * count, count);
+    await(fetched);
+    carried = compute(iteration(loop.getLowerBound(), stage), stage, fetched,
+                      carried);
+  }
+  loop.replaceAllUsesWith(carried);
+}
+
 LogicalResult Pipeline::run() {
   if (failed(collect())) {
     return failure();
   }
+  std::optional<int64_t> iterations = iterationsOf(loop);
+  if (iterations && *iterations <= stages) {
+    unroll(*iterations);
+  } else {
+    pipeline();
+  }
+  loop.erase();
+  for (auto [buffer, staged] : buffers) {
+    buffer.getDefiningOp()->erase();
+  }
+  return success();
+}
+
+void Pipeline::pipeline() {
   unsigned count = fetches.size();
   SmallVector<Value> initial(loop.getInitArgs());
   for (int64_t stage = 0; stage + 1 < stages; ++stage) {
@@ -320,11 +368,6 @@ LogicalResult Pipeline::run() {
        llvm::zip(loop.getResults(), pipelined.getResults())) {
     old.replaceAllUsesWith(result);
   }
-  loop.erase();
-  for (auto [buffer, staged] : buffers) {
-    buffer.getDefiningOp()->erase();
-  }
-  return success();
 }
 
 namespace {

@@ -68,22 +68,30 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-/// Checks one block of a kernel and the loops in it.
+/// Checks one block of a kernel and the loops and branches in it.
 static LogicalResult requireStructuredBlock(Block &block) {
   for (Operation &op : block) {
-    auto loop = dyn_cast<scf::ForOp>(op);
-    if (op.getNumRegions() != 0 && !loop) {
-      return op.emitOpError("control flow in a kernel is scf.for alone");
-    }
-    if (!loop) {
+    if (op.getNumRegions() == 0) {
       continue;
     }
-    if (!loop.getInductionVar().getType().isInteger(32)) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (!loop && !isa<scf::IfOp>(op)) {
+      return op.emitOpError(
+          "control flow in a kernel is scf.for and scf.if alone");
+    }
+    if (loop && !loop.getInductionVar().getType().isInteger(32)) {
       return op.emitOpError("a loop in a kernel counts in i32, found ")
              << loop.getInductionVar().getType();
     }
-    if (failed(requireStructuredBlock(*loop.getBody()))) {
-      return failure();
+    if (!loop && op.getNumResults() != 0) {
+      return op.emitOpError("a branch in a kernel has no results");
+    }
+    for (Region &region : op.getRegions()) {
+      for (Block &inner : region) {
+        if (failed(requireStructuredBlock(inner))) {
+          return failure();
+        }
+      }
     }
   }
   return success();

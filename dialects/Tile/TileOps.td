@@ -51,7 +51,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     /// Emits an error and fails unless the body is one block whose only control
-    /// flow are `scf.for` loops of the same kind, counted in `i32`.
+    /// flow are `scf.for` loops, counted in `i32`, and `scf.if` without results.
     ::mlir::LogicalResult requireStructured();
   }];
 }

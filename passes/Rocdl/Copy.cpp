@@ -64,8 +64,10 @@ void Emitter::noteIssued(Operation *op, unsigned count) {
   if (hasCopies() && count != 0) {
     issuedBy[op] += count;
     unsigned copies = isa<tile::CopyToLdsOp>(op) ? count : 0;
-    pin(allButVectorMemory,
-        llvm::formatv("; tenon issued {0} copies {1}", count, copies));
+    issueStatements.emplace_back(
+        op, pin(allButVectorMemory,
+                llvm::formatv("; tenon issued {0} copies {1}", count, copies)
+                    .str()));
   }
 }
 
@@ -489,8 +491,28 @@ LogicalResult Emitter::countWaits() {
   if (!hasCopies()) {
     return success();
   }
+  Block &body = kernel.getBody().front();
   IssueCounts counts(issuedBy);
-  counts.walk(kernel.getBody().front());
+  counts.walk(body);
+  // No wait counts what comes before the first copy and after the last wait;
+  // LLVM may drop what it likes there.
+  Operation *last = nullptr;
+  Operation *first = nullptr;
+  kernel.walk([&](Operation *op) {
+    Operation *top = body.findAncestorOpInBlock(*op);
+    if (isa<tile::WaitCopiesOp>(op) && (!last || last->isBeforeInBlock(top))) {
+      last = top;
+    }
+    if (isa<tile::CopyToLdsOp>(op) && (!first || top->isBeforeInBlock(first))) {
+      first = top;
+    }
+  });
+  for (auto &[op, statement] : issueStatements) {
+    Operation *top = body.findAncestorOpInBlock(*op);
+    if (!last || last->isBeforeInBlock(top) || top->isBeforeInBlock(first)) {
+      statement.setAsmString("");
+    }
+  }
   for (auto &[wait, statement, instruction] : copyWaits) {
     unsigned count = counts.waits.lookup(wait);
     statement.setAsmString(llvm::formatv("; tenon wait {0}", count).str());

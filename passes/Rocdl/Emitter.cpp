@@ -173,7 +173,8 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case<tile::StoreOp>([&](auto store) { return emitStore(store); })
       .Case<tile::MmaOp>([&](auto mma) { return emitMma(mma); })
       .Case<scf::ForOp>([&](auto loop) { return emitFor(loop); })
-      // A loop's end is written by emitFor.
+      .Case<scf::IfOp>([&](auto branch) { return emitIf(branch); })
+      // Their ends are written by emitFor and emitIf.
       .Case<scf::YieldOp>([](auto) { return success(); })
       .Case<tile::SplatOp>([&](auto splatOp) -> LogicalResult {
         auto layout = layoutOf(splatOp.getResult());
@@ -349,7 +350,40 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
       llvm::append_range(again, repack(parts(value), width).values);
     }
   }
-  LLVM::BrOp::create(b, loc, again, test);
+  auto back = LLVM::BrOp::create(b, loc, again, test);
+  // Loops are unrolled by the passes before. LLVM's own unrolling would drop
+  // fetches that only the last iterations do not need.
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      b.getContext(), /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
+  back.setLoopAnnotationAttr(
+      LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, {}, unroll, {}, {},
+                                    {}, {}, {}, {}, {}, {}, {}, {}, {}));
+  b.setInsertionPointToStart(after);
+  return success();
+}
+
+LogicalResult Emitter::emitIf(scf::IfOp branch) {
+  flushGuarded();
+  Value condition = scalars.lookup(branch.getCondition());
+  Block *before = b.getInsertionBlock();
+  Block *after = before->splitBlock(b.getInsertionPoint());
+  Block *then = b.createBlock(after);
+  Block *otherwise = branch.elseBlock() ? b.createBlock(after) : after;
+  b.setInsertionPointToEnd(before);
+  LLVM::CondBrOp::create(b, loc, condition, then, otherwise);
+  auto emitSide = [&](Block *to, Block *from) {
+    b.setInsertionPointToEnd(to);
+    if (failed(emitBlock(*from))) {
+      return failure();
+    }
+    flushGuarded();
+    LLVM::BrOp::create(b, loc, after);
+    return success();
+  };
+  if (failed(emitSide(then, branch.thenBlock())) ||
+      (branch.elseBlock() && failed(emitSide(otherwise, branch.elseBlock())))) {
+    return failure();
+  }
   b.setInsertionPointToStart(after);
   return success();
 }

@@ -98,6 +98,7 @@ private:
   void createFunction();
   mlir::LogicalResult emitBlock(mlir::Block &block);
   mlir::LogicalResult emitFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult emitIf(mlir::scf::IfOp branch);
   mlir::LogicalResult emitOp(mlir::Operation *op);
   mlir::LogicalResult emitScalar(mlir::Operation *op);
   mlir::Value i32(int64_t value);
@@ -261,6 +262,9 @@ private:
   /// the other accesses to LDS.
   mlir::ArrayAttr copyScope, ldsScope;
   llvm::DenseMap<mlir::Operation *, unsigned> issuedBy;
+  /// The statements that say so, by operation.
+  llvm::SmallVector<std::pair<mlir::Operation *, mlir::LLVM::InlineAsmOp>>
+      issueStatements;
   unsigned unpinned = 0; ///< accesses of the current op not noted yet
   struct CopyWait {
     tile::WaitCopiesOp op;

@@ -122,7 +122,8 @@ void Emitter::planSinking() {
         continue;
       }
     }
-    if (isa<tile::BarrierOp, tile::OrderFenceOp, tile::LoadOp, tile::LdsLoadOp,
+    if (op.getNumRegions() != 0 ||
+        isa<tile::BarrierOp, tile::OrderFenceOp, tile::LoadOp, tile::LdsLoadOp,
             tile::CopyToLdsOp, tile::WaitCopiesOp>(op)) {
       ++segment;
     }

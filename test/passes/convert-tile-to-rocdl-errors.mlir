@@ -72,7 +72,7 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves = 1 : i32
 // Control flow.
 module attributes {tile.target = #tile.target<"gfx950">} {
 tile.kernel @k(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves = 1 : i32} {
-  // expected-error @+1 {{control flow in a kernel is scf.for alone}}
+  // expected-error @+1 {{control flow in a kernel is scf.for and scf.if alone}}
   builtin.module {
   }
   tile.return

@@ -105,7 +105,7 @@ tile.kernel @k(%f: f32) attributes {waves = 1 : i32} {
 
 // Regions would hide tiles and buffers from the passes.
 tile.kernel @k() attributes {waves = 1 : i32} {
-  // expected-error @+1 {{control flow in a kernel is scf.for alone}}
+  // expected-error @+1 {{control flow in a kernel is scf.for and scf.if alone}}
   builtin.module {
   }
   tile.return

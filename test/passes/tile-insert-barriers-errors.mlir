@@ -33,7 +33,7 @@ tile.kernel @k() attributes {waves = 4 : i32} {
 // -----
 
 tile.kernel @k() attributes {waves = 4 : i32} {
-  // expected-error @+1 {{control flow in a kernel is scf.for alone}}
+  // expected-error @+1 {{control flow in a kernel is scf.for and scf.if alone}}
   builtin.module {
   }
   tile.return

@@ -60,7 +60,7 @@ tile.kernel @k() attributes {waves = 1 : i32} {
 
 module attributes {tile.target = #tile.target<"gfx950">} {
 tile.kernel @k() attributes {waves = 1 : i32} {
-  // expected-error @+1 {{control flow in a kernel is scf.for alone}}
+  // expected-error @+1 {{control flow in a kernel is scf.for and scf.if alone}}
   builtin.module {
   }
   tile.return

@@ -302,14 +302,11 @@ void GemmKernel::writeOut(ValueRange sums) {
   Value cut =
       t.create<arith::AndIOp>(t.create<arith::OrIOp>(column0, columns), mask);
   Value isCut = t.create<arith::CmpIOp>(arith::CmpIPredicate::ne, cut, zero);
-  Value one = t.i32(1);
-  Value wideCount = t.select(isCut, zero, one);
+  auto branch = t.create<scf::IfOp>(isCut, /*withElseRegion=*/true);
   for (bool wide : {true, false}) {
-    // A loop that runs once or not at all.
-    auto branch = t.create<scf::ForOp>(
-        wide ? zero : wideCount, wide ? wideCount : one, one, ValueRange());
     OpBuilder::InsertionGuard guard(t.builder());
-    t.builder().setInsertionPointToStart(branch.getBody());
+    t.builder().setInsertionPointToStart(wide ? branch.elseBlock()
+                                              : branch.thenBlock());
     storeTile(sums, wide);
   }
 }

@@ -29,6 +29,10 @@ AXES = {
         "{tile = [32, 64, 32], waves = [2, 2], stages = 2}",
         "{tile = [64, 64, 64], waves = [2, 2], stages = 1}",
         "{tile = [48, 32, 64], waves = [1, 2], stages = 4}",
+        '{tile = [64, 64, 64], waves = [2, 2], stages = 3, lds = "both"}',
+        '{tile = [16, 128, 64], waves = [1, 4], stages = 2, lds = "weights"}',
+        '{tile = [128, 32, 32], waves = [4, 1], stages = 4, lds = "x"}',
+        '{tile = [128, 128, 64], waves = [2, 4], stages = 2, lds = "both"}',
     ),
 }
 
