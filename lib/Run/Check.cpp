@@ -183,7 +183,7 @@ static llvm::Error checkUntouched(sim::Memory &memory, const Operand &operand,
 /// The pieces of \p count that a sampled check compares; all when there are not
 /// more of them than a sample has.
 static llvm::DenseSet<uint64_t> samplePieces(uint64_t count) {
-  constexpr uint64_t last = 11, random = 64;
+  constexpr uint64_t last = 20, random = 64;
   llvm::DenseSet<uint64_t> sample;
   if (count <= 1 + last + random) {
     for (uint64_t piece = 0; piece < count; ++piece) {

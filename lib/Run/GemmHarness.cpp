@@ -45,7 +45,7 @@ public:
   uint64_t workUnits() const override { return matrixInstructions; }
 
 private:
-  static constexpr int64_t rowsPerPiece = 32;
+  static constexpr int64_t rowsPerPiece = 16;
 
   IndexRange rowsOf(uint64_t index) const {
     IndexRange rows = reference.rows();

@@ -9,6 +9,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <memory>
+#include <mutex>
 #include <unistd.h>
 
 using namespace tenon;
@@ -65,6 +67,44 @@ private:
   uint64_t rowStride;
   std::vector<uint8_t> dense;
   uint64_t gap;
+};
+/// Keeps what another source makes: the device reads it, and the reference may
+/// read it many times.
+class KeptSource : public reference::ByteSource {
+public:
+  /// For an operand of \p size bytes.
+  KeptSource(std::unique_ptr<reference::ByteSource> made, uint64_t size)
+      : made(std::move(made)), size(size),
+        kept(std::make_unique_for_overwrite<uint8_t[]>(size)),
+        flags(std::make_unique<std::once_flag[]>(
+            llvm::divideCeil(size, chunkBytes))) {}
+
+  void read(uint64_t offset,
+            llvm::MutableArrayRef<uint8_t> bytes) const override {
+    uint64_t end = std::min<uint64_t>(offset + bytes.size(), size);
+    if (offset >= size) {
+      return made->read(offset, bytes);
+    }
+    for (uint64_t chunk = offset / chunkBytes; chunk * chunkBytes < end;
+         ++chunk) {
+      std::call_once(flags[chunk], [&] {
+        uint64_t begin = chunk * chunkBytes;
+        made->read(begin, {kept.get() + begin,
+                           std::min<uint64_t>(chunkBytes, size - begin)});
+      });
+    }
+    std::copy(kept.get() + offset, kept.get() + end, bytes.begin());
+    if (end - offset < bytes.size()) {
+      made->read(end, bytes.drop_front(end - offset));
+    }
+  }
+
+private:
+  static constexpr uint64_t chunkBytes = 1 << 16;
+  std::unique_ptr<reference::ByteSource> made;
+  uint64_t size;
+  std::unique_ptr<uint8_t[]> kept; ///< undefined until its chunk is read
+  std::unique_ptr<std::once_flag[]> flags;
 };
 } // namespace
 
@@ -367,6 +407,13 @@ static llvm::Error generate(Operand &operand, const Harness &harness,
     return inputError(operand.name + ": " + llvm::toString(source.takeError()));
   }
   operand.source = std::move(*source);
+  // Not the pools, which are large and read once.
+  constexpr uint64_t largestKept = uint64_t(1) << 30;
+  uint64_t bytes = operand.view.spanBytes();
+  if (operand.access == runtime::OperandAccess::Read && bytes <= largestKept) {
+    operand.source =
+        std::make_unique<KeptSource>(std::move(operand.source), bytes);
+  }
   return llvm::Error::success();
 }
 

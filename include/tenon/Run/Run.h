@@ -48,9 +48,9 @@ struct RunOptions {
   std::map<std::string, reference::Fill> fills;
   uint64_t seed = 0;
   bool check = false;
-  /// With `check`: compares the first piece of the result, the last eleven and
+  /// With `check`: compares the first piece of the result, the last twenty and
   /// 64 at random; of the others only that nothing beside them is written. A
-  /// piece is up to 32 rows of a product, one row and head of a decode step.
+  /// piece is up to 16 rows of a product, one row and head of a decode step.
   bool checkSampled = false;
   unsigned threads = 0;                        ///< 0: all cores
   sim::CheckSet checks = sim::CheckSet::all(); ///< of the simulator

@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 using namespace tenon;
 using namespace tenon::run;
@@ -347,4 +348,41 @@ TEST(GemmHarnessTest, OrderOfAiter) {
   EXPECT_EQ(llvm::toString(call.operands.checkOutputs(options)),
             "--output weights: its elements are reordered, there is no array "
             "of them");
+}
+
+// Inputs are kept once made: pieces of any size and place are those of the
+// source, also from several threads and where a piece reaches beyond the
+// operand.
+TEST(GemmHarnessTest, KeptInputs) {
+  const int64_t m = 100, k = 1000;
+  RunOptions options = dims(m, 8, k);
+  options.strides = {{"x", 1008}};
+  Call call({}, options);
+  ASSERT_EQ(call.error, "");
+  const Operand *x = call.operands.find("x");
+  reference::GeneratedSource::Options made;
+  made.type = ElementType::BF16;
+  made.distribution = call.harness->distribution("x");
+  made.rowElements = k;
+  made.rowStride = 1008;
+  auto source = llvm::cantFail(reference::GeneratedSource::create("x", made));
+  auto expectSame = [&](uint64_t offset, uint64_t size) {
+    std::vector<uint8_t> found(size), expected(size);
+    x->source->read(offset, found);
+    source->read(offset, expected);
+    EXPECT_EQ(found, expected) << size << " bytes at " << offset;
+  };
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&] { expectSame(65530, 70000); });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  uint64_t size = ((m - 1) * 1008 + k) * 2;
+  EXPECT_EQ(x->view.spanBytes(), size);
+  expectSame(0, 1);
+  expectSame(65535, 2);
+  expectSame(size - 5, 50);
+  expectSame(size + 3, 16);
 }
