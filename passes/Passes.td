@@ -114,8 +114,9 @@ def TileInsertBarriers : Pass<"tile-insert-barriers", "::tenon::tile::KernelOp">
     barrier, and other waves may access what it wrote only behind a barrier after
     its `tile.wait_copies`. An access that for sure meets a copy in flight is an
     error, and so is a kernel that may end with one. Stages at different constant
-    indices do not overlap; a stage at an index that is known at run time only may
-    be any, and then the pass adds barriers but reports no missing wait. The body
+    indices, or at different shifts from one index, do not overlap; otherwise a
+    stage at an index that is known at run time only may be any, and then the pass
+    adds barriers but reports no missing wait. The body
     of a loop is ordered against its earlier iterations.
   }];
 }

@@ -4,7 +4,6 @@
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -21,12 +20,19 @@ struct Access {
   int64_t end = 0;
   bool write = false;
   /// Whether all of the range is accessed. If not, it is all stages of a buffer
-  /// of which one is accessed that is known at run time only.
+  /// of which one is accessed that is known at run time only, or a stage of
+  /// which a part is.
   bool exact = true;
+  /// With an index that is known at run time only: it, while it has one value,
+  /// and how much further on the stage is.
+  Value index;
+  int64_t shift = 0;
 
   bool operator==(const Access &) const = default;
   bool overlaps(const Access &other) const {
-    return begin < other.end && other.begin < end;
+    bool apart = index && index == other.index && begin == other.begin &&
+                 end == other.end && shift != other.shift;
+    return begin < other.end && other.begin < end && !apart;
   }
 };
 
@@ -67,6 +73,24 @@ struct State {
       insert(inFlight[to], access);
     }
   }
+  /// Indices that \p region defines stand for other values from here on.
+  void forget(Region &region) {
+    auto forgetIn = [&](AccessSet &set) {
+      AccessSet rest;
+      for (Access access : set) {
+        if (access.index && region.isAncestor(access.index.getParentRegion())) {
+          access.index = Value();
+          access.shift = 0;
+        }
+        insert(rest, access);
+      }
+      set = std::move(rest);
+    };
+    forgetIn(open);
+    for (auto &entry : inFlight) {
+      forgetIn(entry.second);
+    }
+  }
   bool contains(const State &other) const {
     State joined = *this;
     joined.join(other);
@@ -93,9 +117,11 @@ struct TileInsertBarriers
       access.write = true;
     } else if (auto load = dyn_cast<tile::LdsLoadOp>(op)) {
       buffer = load.getBuffer();
+      access.exact = !load.getOffsets();
     } else if (auto copy = dyn_cast<tile::CopyToLdsOp>(op)) {
       buffer = copy.getBuffer();
       access.write = true;
+      access.exact = !copy.getPart();
     } else {
       return std::optional<Access>();
     }
@@ -104,10 +130,12 @@ struct TileInsertBarriers
     int64_t offset = 0;
     while (auto stage = buffer.getDefiningOp<tile::LdsStageOp>()) {
       tile::LdsType type = stage.getBuffer().getType();
-      if (auto index = getConstantIntValue(OpFoldResult(stage.getIndex()))) {
-        offset += *index * type.getStageBytes();
+      if (auto known = stage.getConstantStage()) {
+        offset += *known * type.getStageBytes();
       } else {
         access.exact &= type.getStages() == 1;
+        access.index = stage.getIndex();
+        access.shift = stage.getShift();
         offset = 0;
         bytes = type.getBytes();
       }
@@ -177,6 +205,8 @@ struct TileInsertBarriers
       if (failed(visitBlock(*loop.getBody()))) {
         return failure();
       }
+      // The next iteration's values are others.
+      state.forget(loop.getRegion());
       State next = state;
       forEachToken(yielded, loop.getRegionIterArgs(), next);
       if (entry.contains(next)) {

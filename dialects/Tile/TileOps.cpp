@@ -456,9 +456,18 @@ AllocLdsOp tenon::tile::allocationOf(Value buffer) {
 }
 
 void LdsStageOp::build(OpBuilder &builder, OperationState &state, Value buffer,
-                       Value index) {
+                       Value index, int64_t shift) {
   build(builder, state, cast<LdsType>(buffer.getType()).getStageType(), buffer,
-        index);
+        index, builder.getI64IntegerAttr(shift));
+}
+
+std::optional<int64_t> LdsStageOp::getConstantStage() {
+  auto index = getConstantIntValue(OpFoldResult(getIndex()));
+  if (!index) {
+    return std::nullopt;
+  }
+  return (*index + static_cast<int64_t>(getShift())) %
+         getBuffer().getType().getStages();
 }
 
 LogicalResult LdsStageOp::verify() {
@@ -467,10 +476,13 @@ LogicalResult LdsStageOp::verify() {
     return emitOpError("expected one stage of ")
            << type << ", " << type.getStageType() << ", found " << getType();
   }
+  int64_t stages = type.getStages();
   std::optional<int64_t> index = getConstantIntValue(OpFoldResult(getIndex()));
-  if (index && (*index < 0 || *index >= type.getStages())) {
-    return emitOpError("picks stage ")
-           << *index << " of a buffer of " << type.getStages();
+  for (int64_t figure : {index.value_or(0), int64_t(getShift())}) {
+    if (figure < 0 || figure >= stages) {
+      return emitOpError("picks stage ")
+             << figure << " of a buffer of " << stages;
+    }
   }
   return success();
 }
@@ -503,8 +515,32 @@ LogicalResult LdsStoreOp::verify() {
 }
 
 LogicalResult LdsLoadOp::verify() {
-  return verifyLds(*this, cast<RankedTensorType>(getType()),
-                   getBuffer().getType());
+  auto tile = cast<RankedTensorType>(getType());
+  LdsType buffer = getBuffer().getType();
+  std::optional<ArrayRef<int64_t>> offsets = getOffsets();
+  if (!offsets) {
+    return verifyLds(*this, tile, buffer);
+  }
+  if (failed(verifyOneStage(*this, buffer))) {
+    return failure();
+  }
+  int64_t rank = buffer.getShape().size();
+  if (tile.getRank() != rank || int64_t(offsets->size()) != rank ||
+      tile.getElementType() != buffer.getElementType()) {
+    return emitOpError("expected a tile of the buffer's rank and type ")
+           << buffer << " and as many offsets, found " << tile;
+  }
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    int64_t step = llvm::PowerOf2Ceil(tile.getDimSize(dim));
+    int64_t offset = (*offsets)[dim];
+    if (offset < 0 || offset % step != 0 ||
+        offset > buffer.getShape()[dim] - tile.getDimSize(dim)) {
+      return emitOpError("dimension ")
+             << dim << ": expected an offset that is a multiple of " << step
+             << " and keeps the tile within the buffer, found " << offset;
+    }
+  }
+  return success();
 }
 
 ArrayRef<int64_t> CopyToLdsOp::getLaneBytes() {
@@ -520,6 +556,11 @@ LogicalResult CopyToLdsOp::verify() {
                           getLimits().size(), getLimitDivisors())) ||
       failed(verifyOneStage(*this, buffer))) {
     return failure();
+  }
+  if (std::optional<ArrayRef<int64_t>> part = getPart()) {
+    if (part->size() != 2 || (*part)[0] < 0 || (*part)[0] >= (*part)[1]) {
+      return emitOpError("part must be [i, n] with 0 <= i < n");
+    }
   }
   auto made = getView().getDefiningOp<ViewOp>();
   if (made && !llvm::is_contained(made.getStaticStrides(), 1)) {

@@ -339,17 +339,30 @@ def Tile_AllocLdsOp : Tile_Op<"alloc_lds", [MemoryEffects<[MemAlloc]>]> {
 def Tile_LdsStageOp : Tile_Op<"lds_stage", [Pure]> {
   let summary = "One stage of an LDS buffer";
   let description = [{
-    The index is uniform; it must be below the number of stages.
+    The index is uniform; it must be below the number of stages. With `shift` it is
+    the stage that many further on, the first following the last: stages at
+    different shifts from one index are different ones, as
+    `tile-insert-barriers` knows.
 
     ```mlir
-    %b = tile.lds_stage %a[%i] : !tile.lds<64x64xbf16, stages = 2> -> !tile.lds<64x64xbf16>
+    %b = tile.lds_stage %a[%i] : !tile.lds<64x64xbf16, stages = 3> -> !tile.lds<64x64xbf16>
+    %c = tile.lds_stage %a[%i + 2] : !tile.lds<64x64xbf16, stages = 3> -> !tile.lds<64x64xbf16>
     ```
   }];
-  let arguments = (ins Tile_LdsType:$buffer, I32:$index);
+  let arguments = (ins Tile_LdsType:$buffer, I32:$index,
+                       DefaultValuedAttr<I64Attr, "0">:$shift);
   let results = (outs Tile_LdsType:$result);
-  let assemblyFormat = "$buffer `[` $index `]` attr-dict `:` type($buffer) `->` type($result)";
+  let assemblyFormat = [{
+    $buffer `[` $index (`+` $shift^)? `]` attr-dict `:` type($buffer) `->`
+    type($result)
+  }];
   let hasVerifier = 1;
-  let builders = [OpBuilder<(ins "::mlir::Value":$buffer, "::mlir::Value":$index)>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$buffer, "::mlir::Value":$index,
+                                 CArg<"int64_t", "0">:$shift)>];
+  let extraClassDeclaration = [{
+    /// The stage, when it is known.
+    std::optional<int64_t> getConstantStage();
+  }];
 }
 
 def Tile_LdsStoreOp : Tile_Op<"lds_store", [MemoryEffects<[MemWrite]>]> {
@@ -364,9 +377,20 @@ def Tile_LdsStoreOp : Tile_Op<"lds_store", [MemoryEffects<[MemWrite]>]> {
 
 def Tile_LdsLoadOp : Tile_Op<"lds_load", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads a tile from an LDS buffer";
-  let arguments = (ins Tile_LdsType:$buffer);
+  let description = [{
+    With `offsets` a part of it: element `[i, ...]` is the buffer's element
+    `[offset + i, ...]`. Each offset is a multiple of the tile's extent, rounded
+    up to a power of two, so that it changes constants of the accesses alone.
+
+    ```mlir
+    %t = tile.lds_load %b at [0, 32] : !tile.lds<128x64xbf16> -> tensor<128x32xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_LdsType:$buffer, OptionalAttr<DenseI64ArrayAttr>:$offsets);
   let results = (outs Tile_Tensor:$result);
-  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+  let assemblyFormat = [{
+    $buffer (`at` $offsets^)? attr-dict `:` type($buffer) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -388,7 +412,8 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
     at multiples of 4 bytes, which the strides and offsets at run time have to see
     to, and lie within the bound or beyond it as a whole. The tile is a multiple
     of 256 bytes for each wave. `nontemporal` marks
-    data that are read once.
+    data that are read once. `part = [i, n]` issues only the i-th of n about equal
+    shares of the instructions, for programs that spread a copy over their work.
 
     ```mlir
     %t = tile.copy_to_lds %v[%i, %k], %b : !tile.view<2 x bf16>, !tile.lds<64x64xbf16> -> !tile.token
@@ -399,7 +424,8 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
   let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$offsets,
                        Variadic<I32>:$limits,
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
-                       Tile_LdsType:$buffer, UnitAttr:$nontemporal);
+                       Tile_LdsType:$buffer, UnitAttr:$nontemporal,
+                       OptionalAttr<DenseI64ArrayAttr>:$part);
   let results = (outs Tile_TokenType:$token);
   let assemblyFormat = [{
     $view `[` $offsets `]` (`within` `[` $limits^ `]`)? `,` $buffer attr-dict `:`

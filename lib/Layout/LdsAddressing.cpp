@@ -8,6 +8,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+
 using namespace llvm;
 using namespace tenon::layout;
 
@@ -88,12 +90,20 @@ static bool stepsFitBlock(const Addresses &addresses) {
   });
 }
 
-Expected<LdsAddressing> tenon::layout::splitLdsAddresses(const Layout &layout,
-                                                         const LdsLayout &lds,
-                                                         unsigned maxBits) {
+Expected<LdsAddressing>
+tenon::layout::splitLdsAddresses(const Layout &layout, const LdsLayout &lds,
+                                 unsigned maxBits, ArrayRef<int64_t> origin) {
   Addresses addresses(lds);
   LdsAddressing result;
   result.registersPerAccess = lds.vectorWidth(layout, maxBits);
+  for (auto [dim, begin] : enumerate(origin)) {
+    assert(begin % static_cast<int64_t>(PowerOf2Ceil(layout.shape()[dim])) ==
+               0 &&
+           "the origin does not carry into the coordinates of the tile");
+    while (begin * lds.strides()[dim] % result.registersPerAccess != 0) {
+      result.registersPerAccess /= 2;
+    }
+  }
   result.padding = lds.padding();
   bool padded = lds.padding().interval != 0;
   if (any_of(layout.outerModes(),
@@ -130,6 +140,9 @@ Expected<LdsAddressing> tenon::layout::splitLdsAddresses(const Layout &layout,
   for (int64_t reg = 0; reg < layout.numRegisters();
        reg += result.registersPerAccess) {
     SmallVector<int64_t> coords = layout.coordinates(reg, 0, 0);
+    for (auto [dim, begin] : enumerate(origin)) {
+      coords[dim] += begin;
+    }
     int64_t linear = addresses.linear(coords);
     int64_t low = (linear & xorBits) ^ addresses.mask(coords);
     int64_t offset = (linear & ~xorBits) + (low & ~threadBits);

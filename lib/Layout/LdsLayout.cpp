@@ -239,7 +239,7 @@ LdsLayout::coordinatesAt(int64_t address) const {
 //===----------------------------------------------------------------------===//
 
 unsigned LdsLayout::vectorWidth(const Layout &layout, unsigned maxBits) const {
-  assert(layout.shape() == shape() && "layouts of one tile");
+  assert(layout.rank() == rank() && "layouts of one tile or a part of it");
   // Runs may neither cross a padded interval nor a bit that the swizzle flips.
   int64_t keptBits = maxBits;
   for (const SwizzleTerm &term : terms) {

@@ -28,7 +28,7 @@ void assign::stageLoads(tile::KernelOp kernel) {
     Value token = tile::CopyToLdsOp::create(
         builder, loc, tile::TokenType::get(kernel.getContext()), load.getView(),
         load.getOffsets(), load.getLimits(), load.getLimitDivisorsAttr(),
-        buffer, load.getNontemporalAttr());
+        buffer, load.getNontemporalAttr(), /*part=*/DenseI64ArrayAttr());
     tile::WaitCopiesOp::create(builder, loc, token);
     load.replaceAllUsesWith(
         tile::LdsLoadOp::create(builder, loc, type, buffer).getResult());

@@ -24,6 +24,8 @@ static constexpr int32_t nontemporalPolicy = 2;
 // everything but memory.
 static constexpr uint32_t allButVectorMemory = 0x78F;
 static constexpr uint32_t allButMemory = 0x40F;
+// Everything but vector memory and matrix instructions.
+static constexpr uint32_t allButCopiesAndMatrix = 0x786;
 
 /// The operand of s_waitcnt on gfx9: at most so many vector-memory and
 /// LDS or scalar-memory operations in flight.
@@ -63,9 +65,12 @@ void Emitter::markLdsAccess(LLVM::AliasAnalysisOpInterface access) {
 void Emitter::noteIssued(Operation *op, unsigned count) {
   if (hasCopies() && count != 0) {
     issuedBy[op] += count;
-    unsigned copies = isa<tile::CopyToLdsOp>(op) ? count : 0;
+    auto copy = dyn_cast<tile::CopyToLdsOp>(op);
+    unsigned copies = copy ? count : 0;
+    // A part of a copy keeps its place among the matrix instructions.
+    bool isPart = copy && copy.getPart();
     issueStatements.emplace_back(
-        op, pin(allButVectorMemory,
+        op, pin(isPart ? allButCopiesAndMatrix : allButVectorMemory,
                 llvm::formatv("; tenon issued {0} copies {1}", count, copies)
                     .str()));
   }
@@ -214,17 +219,40 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
     // One addition of a scalar per instruction, and no counter for each.
     uniform = opaque(uniform, "s");
   }
-  unsigned issued = 0;
+  // The share of the instructions that this operation issues.
+  int64_t total = 0;
   for (const layout::LdsCopy &copy : *copies) {
-    emitCopyInstructions(op, copy, *place, uniform, *rests);
-    issued += copy.instructions;
+    total += copy.instructions;
   }
-  noteIssued(op, issued);
+  int64_t begin = 0;
+  int64_t end = total;
+  if (std::optional<ArrayRef<int64_t>> part = op.getPart()) {
+    begin = total * (*part)[0] / (*part)[1];
+    end = total * ((*part)[0] + 1) / (*part)[1];
+    if (begin == end) {
+      return op.emitOpError("is one of ")
+             << (*part)[1] << " parts of a copy of " << total
+             << " instructions";
+    }
+  }
+  if (op.getPart()) {
+    pin(allButCopiesAndMatrix);
+  }
+  int64_t first = 0;
+  for (const layout::LdsCopy &copy : *copies) {
+    emitCopyInstructions(op, copy,
+                         {std::max<int64_t>(begin - first, 0),
+                          std::min(end - first, copy.instructions)},
+                         *place, uniform, *rests);
+    first += copy.instructions;
+  }
+  noteIssued(op, end - begin);
   return success();
 }
 
 void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
                                    const layout::LdsCopy &copy,
+                                   std::pair<int64_t, int64_t> range,
                                    const LdsPlace &place, Value uniform,
                                    ArrayRef<Value> rests) {
   layout::LdsLayout lds = op.getBuffer().getType().getLdsLayout();
@@ -235,7 +263,7 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
   if (copy.isLinear) {
     first = coordinatesAt(lds, threadBytes);
   }
-  for (int64_t index = 0; index < copy.instructions; ++index) {
+  for (int64_t index = range.first; index < range.second; ++index) {
     int64_t firstByte = copy.firstByte + index * copy.waves * copy.chunkBytes();
     SmallVector<Value> coordinates(first);
     SmallVector<int64_t> steps(lds.rank(), 0);

@@ -176,9 +176,10 @@ private:
   mlir::FailureOr<LdsPlace> ldsPlace(mlir::Operation *op, mlir::Value buffer);
   /// `offset` (or null) plus `constant` bytes from the start of LDS.
   mlir::Value ldsPointer(mlir::Value offset, int64_t constant);
-  mlir::FailureOr<LdsAddresses> ldsAddresses(mlir::Operation *op,
-                                             mlir::Value buffer,
-                                             const layout::Layout &layout);
+  mlir::FailureOr<LdsAddresses>
+  ldsAddresses(mlir::Operation *op, mlir::Value buffer,
+               const layout::Layout &layout,
+               llvm::ArrayRef<int64_t> origin = {});
   /// Tells LLVM that \p access and copies in flight do not overlap.
   void markLdsAccess(mlir::LLVM::AliasAnalysisOpInterface access);
   mlir::LogicalResult emitLdsStore(tile::LdsStoreOp op);
@@ -198,7 +199,9 @@ private:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   limitRests(tile::CopyToLdsOp op, llvm::ArrayRef<layout::LdsCopy> copies);
   mlir::LogicalResult emitCopy(tile::CopyToLdsOp op);
+  /// The instructions of `copy` from range.first up to range.second.
   void emitCopyInstructions(tile::CopyToLdsOp op, const layout::LdsCopy &copy,
+                            std::pair<int64_t, int64_t> range,
                             const LdsPlace &place, mlir::Value uniform,
                             llvm::ArrayRef<mlir::Value> rests);
   void emitWait(tile::WaitCopiesOp op);

@@ -67,14 +67,23 @@ Value Emitter::opaque(Value value, StringRef constraint) {
 FailureOr<LdsPlace> Emitter::ldsPlace(Operation *op, Value buffer) {
   LdsPlace place;
   while (auto stage = buffer.getDefiningOp<tile::LdsStageOp>()) {
-    int64_t bytes = stage.getBuffer().getType().getStageBytes();
-    if (auto index = getConstantIntValue(OpFoldResult(stage.getIndex()))) {
-      place.begin += *index * bytes;
+    tile::LdsType type = stage.getBuffer().getType();
+    if (auto known = stage.getConstantStage()) {
+      place.begin += *known * type.getStageBytes();
     } else {
+      Value index = scalars.lookup(stage.getIndex());
+      if (int64_t shift = stage.getShift()) {
+        // The first follows the last.
+        Value stages = i32(type.getStages());
+        index = addI32(index, i32(shift));
+        Value beyond = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::sge,
+                                            index, stages);
+        Value wrapped = LLVM::SubOp::create(b, loc, index, stages);
+        index = LLVM::SelectOp::create(b, loc, beyond, wrapped, index);
+      }
       place.uniform =
           addI32(place.uniform,
-                 LLVM::MulOp::create(b, loc, scalars.lookup(stage.getIndex()),
-                                     i32(bytes)));
+                 LLVM::MulOp::create(b, loc, index, i32(type.getStageBytes())));
     }
     buffer = stage.getBuffer();
   }
@@ -110,9 +119,10 @@ Value Emitter::ldsPointer(Value offset, int64_t constant) {
 }
 
 FailureOr<LdsAddresses> Emitter::ldsAddresses(Operation *op, Value buffer,
-                                              const layout::Layout &layout) {
+                                              const layout::Layout &layout,
+                                              ArrayRef<int64_t> origin) {
   layout::LdsLayout lds = cast<tile::LdsType>(buffer.getType()).getLdsLayout();
-  auto split = layout::splitLdsAddresses(layout, lds, widestAccessBits);
+  auto split = layout::splitLdsAddresses(layout, lds, widestAccessBits, origin);
   if (!split) {
     op->emitOpError("accesses LDS through layouts that are not lowered yet: ")
         << llvm::toString(split.takeError());
@@ -201,7 +211,8 @@ LogicalResult Emitter::emitLdsLoad(tile::LdsLoadOp op) {
   if (failed(layout)) {
     return failure();
   }
-  auto addresses = ldsAddresses(op, op.getBuffer(), *layout);
+  auto addresses = ldsAddresses(op, op.getBuffer(), *layout,
+                                op.getOffsets().value_or(ArrayRef<int64_t>()));
   if (failed(addresses)) {
     return failure();
   }

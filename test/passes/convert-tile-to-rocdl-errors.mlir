@@ -237,6 +237,21 @@ tile.kernel @k() attributes {waves = 1 : i32, lds_bytes = 768 : i64} {
 
 // -----
 
+// More parts than instructions.
+module attributes {tile.target = #tile.target<"gfx950">} {
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32, lds_bytes = 2048 : i64} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %b = tile.alloc_lds at 0 : !tile.lds<512xf32>
+  // expected-error @+1 {{is one of 4 parts of a copy of 2 instructions}}
+  %t = tile.copy_to_lds %v[%c0], %b {part = array<i64: 0, 4>} : !tile.view<1 x f32>, !tile.lds<512xf32> -> !tile.token
+  tile.wait_copies %t : !tile.token
+  tile.return
+}
+}
+
+// -----
+
 // Three waves are no bits of the thread index.
 #waves3 = #tile.layout<[192], register = [], lane = [[1], [2], [4], [8], [16], [32]], wave = [],
   outer = [wave 3 * 64 along 0]>

@@ -275,3 +275,26 @@ tile.kernel @triple_buffered(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 
   tile.wait_copies %last#0, %last#1 : !tile.token, !tile.token
   tile.return
 }
+
+// Stages at different shifts from one index are different ones, as long as the index has
+// one value: in the next iteration it is another.
+// CHECK-LABEL: tile.kernel @shifts(
+tile.kernel @shifts(%f: f32, %n: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<128xf32, stages = 2>
+  // CHECK: scf.for
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %now = arith.andi %i, %c1 : i32
+    %s0 = tile.lds_stage %a[%now] : !tile.lds<128xf32, stages = 2> -> !tile.lds<128xf32>
+    %s1 = tile.lds_stage %a[%now + 1] : !tile.lds<128xf32, stages = 2> -> !tile.lds<128xf32>
+    // CHECK: tile.barrier
+    // CHECK-NEXT: tile.lds_load
+    %x = tile.lds_load %s0 : !tile.lds<128xf32> -> tensor<128xf32>
+    // CHECK-NEXT: tile.lds_store
+    tile.lds_store %t, %s1 : tensor<128xf32>, !tile.lds<128xf32>
+    // CHECK-NEXT: }
+  }
+  tile.return
+}

@@ -39,12 +39,15 @@ struct LdsAddressing {
 };
 
 /// Splits the addresses of a tile that is placed as \p layout in registers and
-/// as \p lds in LDS, in accesses of at most \p maxBits. An error says why the
-/// addresses have no such form: a padding interval or a stride that is no power
-/// of two where registers and threads move the same bits of a coordinate, or a
-/// number of waves that is none.
+/// lies at \p origin (empty: zeros) of a tile that is placed as \p lds in LDS,
+/// in accesses of at most \p maxBits. Each coordinate of the origin is a
+/// multiple of the tile's extent rounded up to a power of two. An error says
+/// why the addresses have no such form: a padding interval or a stride that is
+/// no power of two where registers and threads move the same bits of a
+/// coordinate, or a number of waves that is none.
 llvm::Expected<LdsAddressing>
-splitLdsAddresses(const Layout &layout, const LdsLayout &lds, unsigned maxBits);
+splitLdsAddresses(const Layout &layout, const LdsLayout &lds, unsigned maxBits,
+                  llvm::ArrayRef<int64_t> origin = {});
 
 } // namespace tenon::layout
 

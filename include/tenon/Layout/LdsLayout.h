@@ -87,7 +87,8 @@ public:
 
   /// The number of registers per LDS instruction: the widest power of two V, V
   /// * elementBits <= maxBits, such that each aligned group of V registers of
-  /// `layout` is one run of addresses, aligned to its size.
+  /// `layout`, of the tile or of a part of it, is one run of addresses, aligned
+  /// to its size.
   unsigned vectorWidth(const Layout &layout, unsigned maxBits) const;
 
 private:

@@ -656,3 +656,43 @@ tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32} {
   %t = tile.copy_to_lds %v[%c0, %c0], %b : !tile.view<2 x bf16>, !tile.lds<16x64xbf16> -> !tile.token
   tile.return
 }
+
+// -----
+
+// A part of a buffer begins where it only changes constants.
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %b = tile.alloc_lds : !tile.lds<16x64xf32>
+  // expected-error @+1 {{dimension 1: expected an offset that is a multiple of 32 and keeps the tile within the buffer, found 16}}
+  %a = tile.lds_load %b at [0, 16] : !tile.lds<16x64xf32> -> tensor<16x32xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %b = tile.alloc_lds : !tile.lds<16x64xf32>
+  // expected-error @+1 {{dimension 1: expected an offset that is a multiple of 32 and keeps the tile within the buffer, found 64}}
+  %a = tile.lds_load %b at [0, 64] : !tile.lds<16x64xf32> -> tensor<16x32xf32>
+  tile.return
+}
+
+// -----
+
+// Shifts wrap around once.
+tile.kernel @k(%i: i32) attributes {waves = 1 : i32} {
+  %b = tile.alloc_lds : !tile.lds<64xf32, stages = 2>
+  // expected-error @+1 {{picks stage 2 of a buffer of 2}}
+  %s = tile.lds_stage %b[%i + 2] : !tile.lds<64xf32, stages = 2> -> !tile.lds<64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %b = tile.alloc_lds : !tile.lds<256xf32>
+  // expected-error @+1 {{part must be [i, n] with 0 <= i < n}}
+  %t = tile.copy_to_lds %v[%c0], %b {part = array<i64: 2, 2>} : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
+  tile.return
+}

@@ -161,4 +161,21 @@ tile.kernel @copies(%p: !tile.ptr<bf16>, %n: i32, %i: i32) attributes {waves = 4
   tile.return
 }
 
+// A part of a buffer, a part of a copy, a stage further on.
+// CHECK-LABEL: tile.kernel @parts(
+tile.kernel @parts(%p: !tile.ptr<bf16>, %n: i32, %i: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [64, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %b = tile.alloc_lds : !tile.lds<128x64xbf16, stages = 3>
+  // CHECK: tile.lds_stage %{{.*}}[%{{.*}} + 2] : <128x64xbf16, stages = 3> -> <128x64xbf16>
+  %s = tile.lds_stage %b[%i + 2] : !tile.lds<128x64xbf16, stages = 3> -> !tile.lds<128x64xbf16>
+  // CHECK: tile.copy_to_lds {{.*}} {part = array<i64: 1, 4>} :
+  %t = tile.copy_to_lds %v[%i, %c0], %s {part = array<i64: 1, 4>}
+      : !tile.view<2 x bf16>, !tile.lds<128x64xbf16> -> !tile.token
+  tile.wait_copies %t : !tile.token
+  // CHECK: tile.lds_load %{{.*}} at [0, 32] : <128x64xbf16> -> tensor<128x32xbf16>
+  %x = tile.lds_load %s at [0, 32] : !tile.lds<128x64xbf16> -> tensor<128x32xbf16>
+  tile.return
+}
+
 }

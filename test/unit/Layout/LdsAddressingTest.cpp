@@ -122,6 +122,32 @@ TEST(LdsAddressing, SwizzledRegistersAndPadding) {
   }
 }
 
+// A part of a tile differs from its first part by constants and flips.
+TEST(LdsAddressing, PartsOfATile) {
+  LdsLayout lds =
+      swizzled({128, 128}, 16, {{0, 1, 16}, {0, 2, 32}, {0, 3, 64}});
+  Layout part = operand(64, 32, 2);
+  for (int64_t row : {0, 64}) {
+    for (int64_t column : {0, 32, 64, 96}) {
+      int64_t origin[] = {row, column};
+      LdsAddressing split = cantFail(splitLdsAddresses(part, lds, 128, origin));
+      EXPECT_EQ(split.registersPerAccess, 8u);
+      for (int64_t wave = 0; wave < 2; ++wave) {
+        for (int64_t lane = 0; lane < 64; ++lane) {
+          for (size_t access = 0; access < split.accesses.size(); ++access) {
+            SmallVector<int64_t> coords =
+                part.coordinates(access * split.registersPerAccess, lane, wave);
+            coords[0] += row;
+            coords[1] += column;
+            ASSERT_EQ(addressOf(split, part, lds, access, lane, wave),
+                      lds.byteAddress(coords));
+          }
+        }
+      }
+    }
+  }
+}
+
 // What has no such form is an error that says why.
 TEST(LdsAddressing, Errors) {
   Layout layout =
