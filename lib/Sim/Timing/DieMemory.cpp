@@ -206,8 +206,9 @@ uint64_t DieMemory::fetch(unsigned unit, uint64_t line, uint64_t now) {
 
 uint64_t DieMemory::drainClocks(uint64_t now) {
   uint64_t halves = l2.dirtyHalves();
-  traffic.mallBytes += halves * lineSize / halvesPerLine;
-  traffic.hbmBytes += halves * lineSize / halvesPerLine;
+  drained = halves * lineSize / halvesPerLine;
+  traffic.mallBytes += drained;
+  traffic.hbmBytes += drained;
   double flush = double(halves) / halvesPerLine * fabricLineClocks;
   double behind = std::max({streamed, fabricFree, double(now)}) - double(now);
   return uint64_t(std::ceil(behind + flush));

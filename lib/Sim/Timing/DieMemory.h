@@ -119,6 +119,8 @@ public:
   /// it: the rest of what streams in HBM, what was written back and what the
   /// L2 still holds in the memory-side cache.
   uint64_t drainClocks(uint64_t now);
+  /// Bytes that the L2 held at the end: HBM gets them behind the kernel.
+  uint64_t drainedBytes() const { return drained; }
   /// Whether the L2 has had as many lines as it can hold.
   bool hasFilled() const { return filledLines >= capacity; }
   uint64_t linesFilled() const { return filledLines; }
@@ -144,6 +146,7 @@ private:
   std::vector<double> channelFree;
   double fabricFree = 0, hbmFree = 0;
   double streamed = 0; ///< when HBM has all that streams
+  uint64_t drained = 0;
   uint64_t capacity, filledLines = 0;
   double fabricLineClocks;
   uint64_t mallClocks, hbmClocks;

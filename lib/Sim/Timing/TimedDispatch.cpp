@@ -250,6 +250,7 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
     Die &die = *dies[i];
     run += die.counts.workgroups;
     uint64_t drain = die.memory.drainClocks(die.lastClock());
+    pass.drainedBytes += die.memory.drainedBytes();
     pass.cycles =
         std::max(pass.cycles, extrapolate(die, groupsOfDie(i), drain));
     pass.counts.add(die.counts);
@@ -367,8 +368,11 @@ TimingResult TimedDispatch::evaluate(const Pass &pass, bool sampled) const {
   result.fractionOfL2 =
       double(result.l2Bytes) /
       (cycles * facts.xcds * timing.l2Channels * timing.l2ChannelBytesPerClock);
+  // A sampled die stands for all.
+  uint64_t drained = pass.drainedBytes * (sampled ? launch.dies : 1);
   result.fractionOfHbm =
-      double(result.hbmBytes) * facts.clockHz / (cycles * timing.hbmBandwidth);
+      double(result.hbmBytes - std::min(result.hbmBytes, drained)) *
+      facts.clockHz / (cycles * timing.hbmBandwidth);
   result.ldsConflictCycles = scaled(pass.counts.ldsConflictClocks);
   double used = std::min<double>(simds, double(launch.setup.workgroups) *
                                             launch.setup.wavesPerWorkgroup);

@@ -32,7 +32,8 @@ private:
     uint64_t cycles = 0;
     DieCounts counts;
     MemoryTraffic traffic;
-    double scale = 1; ///< from what was run to the launch
+    double scale = 1;          ///< from what was run to the launch
+    uint64_t drainedBytes = 0; ///< of all dies that were run
     /// Use of HBM if no die fetched what another one has.
     double unsharedHbm = 0;
     std::vector<TraceEvent> trace;

@@ -145,6 +145,25 @@ TEST(SimTimingMemory, StreamsReachHbmBandwidth) {
   }
 }
 
+/// What the L2s hold at the end goes to HBM behind the kernel: it counts as
+/// bytes, but not as use of its bandwidth.
+TEST(SimTimingMemory, BytesBehindTheKernelAreNoUseOfHbm) {
+  constexpr uint64_t bytes = 2 << 20;
+  TimedKernel kernel;
+  kernel.bufferBytes = {bytes};
+  kernel.config.block = {256, 1, 1};
+  kernel.config.grid = {bytes >> 15, 1, 1};
+  TimingResult held = kernel.run(stream(true, 0xFFFF, ""));
+  EXPECT_NEAR(double(held.hbmBytes), double(bytes), 0.01 * bytes);
+  EXPECT_LT(held.fractionOfHbm, 0.01);
+  TimingResult streamed = kernel.run(stream(true, 0xFFFF, " nt"));
+  EXPECT_NEAR(streamed.fractionOfHbm,
+              double(bytes) * chipFacts().clockHz /
+                  (double(streamed.cycles) * timingFacts().hbmBandwidth),
+              0.01);
+  EXPECT_LE(streamed.fractionOfHbm, 1.0);
+}
+
 /// A kernel whose data fit the L2 runs at its bandwidth, and leaves HBM alone.
 TEST(SimTimingMemory, ResidentDataReachL2Bandwidth) {
   constexpr uint64_t bytes = 2 << 20;
