@@ -17,6 +17,10 @@ static constexpr double l1BytesPerClock = 64.0;
 // Multiplications of a compute unit per clock for operands of 16 bits (facts on
 // MFMA: 1024 FLOP per clock and SIMD); twice as many for 8, four times for 4.
 static constexpr double productsPerClock16 = 2048.0;
+// What copies into LDS reach (lib/Target, ldsCopyBytesPerClock).
+static constexpr double copyBytesPerClock = 32.0;
+// Elements along k of one instruction for operands of 16 bits.
+static constexpr double instructionDepth = 32.0;
 // Registers for addresses and other scalars of a lane.
 static constexpr unsigned otherRegisters = 32;
 
@@ -30,14 +34,26 @@ cost::matrixProductCost(const MatrixProduct &product, const MatrixTile &tile,
   double columns = static_cast<double>(tile.n) * tile.products;
   double waveLhs = tile.m / tile.wavesM * lhsBytes;
   double waveRhs = columns / tile.wavesN * rhsBytes;
+  double lhsTile = static_cast<double>(tile.m) * tile.k * lhsBytes;
+  double rhsTile = columns * tile.k * rhsBytes;
+  // What is staged in LDS needs registers for two steps of the instruction.
+  auto registersFor = [&](bool inLds, double waveBytes) {
+    double depth =
+        inLds ? 2.0 * instructionDepth : double(tile.stages) * tile.k;
+    return waveBytes * depth / (64.0 * 4.0);
+  };
   double accumulators = tile.m * columns / (64.0 * waves);
-  double operands = tile.stages * (waveLhs + waveRhs) * tile.k / (64.0 * 4.0);
+  double operands = registersFor(tile.lhsInLds, waveLhs) +
+                    registersFor(tile.rhsInLds, waveRhs);
   double registers = accumulators + operands + otherRegisters;
-  if (registers > facts.vgprsPerSimd) {
+  double ldsBytes = tile.stages * ((tile.lhsInLds ? lhsTile : 0.0) +
+                                   (tile.rhsInLds ? rhsTile : 0.0));
+  if (registers > facts.vgprsPerSimd || ldsBytes > facts.ldsBytes) {
     return std::nullopt;
   }
   unsigned resident = target.workgroupsPerCu(static_cast<unsigned>(registers),
-                                             0, 0, waves * target.waveSize());
+                                             0, static_cast<uint64_t>(ldsBytes),
+                                             waves * target.waveSize());
   if (resident == 0) {
     return std::nullopt;
   }
@@ -56,11 +72,19 @@ cost::matrixProductCost(const MatrixProduct &product, const MatrixTile &tile,
   double productsPerClock =
       productsPerClock16 * 16.0 / bits * simds / facts.simdsPerCu;
   double matrixClocks = tile.m * columns * steps * tile.k / productsPerClock;
-  double l1Clocks =
-      waves * (waveLhs + waveRhs) * steps * tile.k / l1BytesPerClock;
+  auto clocksOf = [&](bool inLds, double tileBytes, double waveBytes) {
+    return inLds ? tileBytes * steps / copyBytesPerClock
+                 : waves * waveBytes * steps * tile.k / l1BytesPerClock;
+  };
+  double l1Clocks = clocksOf(tile.lhsInLds, lhsTile, waveLhs) +
+                    clocksOf(tile.rhsInLds, rhsTile, waveRhs);
+  double ldsReads =
+      (tile.lhsInLds ? waveLhs : 0.0) + (tile.rhsInLds ? waveRhs : 0.0);
+  double ldsClocks =
+      waves * ldsReads * steps * tile.k / facts.ldsReadBytesPerClock;
+  double busiest = std::max({matrixClocks, l1Clocks, ldsClocks});
   double chain = (steps / std::max(1u, tile.stages - 1) + 1.0) * memoryLatency;
-  double onUnit = std::max(
-      onOne * std::max(matrixClocks, l1Clocks) / facts.clockHz, rounds * chain);
+  double onUnit = std::max(onOne * busiest / facts.clockHz, rounds * chain);
   double bytes = product.k * (product.m * lhsBytes + product.n * rhsBytes);
   return std::max(onUnit, bytes / facts.hbmAttainableBandwidth);
 }

@@ -30,6 +30,10 @@ struct MatrixTile {
   unsigned wavesN;
   unsigned stages;
   unsigned products = 1;
+  /// Operands that all waves copy into LDS together; others each wave reads
+  /// into registers itself.
+  bool lhsInLds = false;
+  bool rhsInLds = false;
 };
 
 /// Seconds that a product is expected to take, for ranking alone: the longest

@@ -132,6 +132,8 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     tile.wavesM = schedule.wavesM;
     tile.wavesN = schedule.wavesN;
     tile.stages = schedule.stages;
+    tile.lhsInLds = schedule.stagesX;
+    tile.rhsInLds = schedule.stagesWeights;
     // Gate and up are two products that share their tokens.
     tile.products = op.isGated() ? 2 : 1;
     std::optional<double> time = cost::matrixProductCost(product, tile, target);
@@ -139,17 +141,21 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       ranked.emplace_back(*time, schedule);
     }
   };
-  // Waves side by side along columns, then two by two.
-  for (int64_t tileM : {16, 32, 64, 128}) {
-    for (int64_t tileN : {16, 32, 64, 128}) {
-      for (int64_t waves : {1, 2, 4}) {
-        for (int64_t wavesM : {1, 2}) {
-          int64_t wavesN = waves / wavesM;
-          if (wavesN == 0 || tileM % (16 * wavesM) || tileN % (16 * wavesN)) {
+  for (int64_t tileM : {16, 32, 64, 128, 256}) {
+    for (int64_t tileN : {16, 32, 64, 128, 256}) {
+      for (int64_t wavesM : {1, 2, 4}) {
+        for (int64_t wavesN : {1, 2, 4}) {
+          if (tileM % (16 * wavesM) || tileN % (16 * wavesN)) {
             continue;
           }
           for (int64_t stages : {2, 3, 4}) {
             consider({tileM, tileN, 64, wavesM, wavesN, stages});
+            GemmSchedule staged{tileM,  tileN,  64,   wavesM,
+                                wavesN, stages, true, true};
+            int64_t copyBytes = staged.waves() * 1024;
+            if (tileM * 128 % copyBytes == 0 && tileN * 128 % copyBytes == 0) {
+              consider(staged);
+            }
           }
         }
       }
