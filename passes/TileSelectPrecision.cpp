@@ -38,10 +38,13 @@ struct TileSelectPrecision
       return mma.emitOpError("no instruction multiplies ")
              << lhs.getElementType() << " by " << rhs.getElementType();
     }
-    int64_t m = lhs.getDimSize(0);
-    int64_t n = rhs.getDimSize(1);
-    int64_t k = lhs.getDimSize(1);
-    int64_t waves = getOperation().getWaves();
+    int64_t rank = lhs.getRank();
+    int64_t m = lhs.getDimSize(rank - 2);
+    int64_t n = rhs.getDimSize(rank - 1);
+    int64_t k = lhs.getDimSize(rank - 1);
+    // Several products have their own waves each.
+    int64_t slices = rank == 3 ? lhs.getDimSize(0) : 1;
+    int64_t waves = getOperation().getWaves() / slices;
     // Whether a wave gets whole instructions, in some way to share the tile
     // out.
     auto fits = [&](std::array<int64_t, 2> instruction) {

@@ -207,11 +207,21 @@ LogicalResult MmaOp::verify() {
   auto lhs = cast<RankedTensorType>(getLhs().getType());
   auto rhs = cast<RankedTensorType>(getRhs().getType());
   auto acc = cast<RankedTensorType>(getAccumulator().getType());
-  if (lhs.getRank() != 2 || rhs.getRank() != 2 || acc.getRank() != 2 ||
-      lhs.getDimSize(0) != acc.getDimSize(0) ||
-      rhs.getDimSize(1) != acc.getDimSize(1) ||
-      lhs.getDimSize(1) != rhs.getDimSize(0)) {
-    return emitOpError("multiplies [m, k] by [k, n] and adds to [m, n], found ")
+  int64_t rank = acc.getRank();
+  bool fits = (rank == 2 || rank == 3) && lhs.getRank() == rank &&
+              rhs.getRank() == rank;
+  if (fits) {
+    int64_t m = rank - 2;
+    int64_t n = rank - 1;
+    fits = lhs.getDimSize(m) == acc.getDimSize(m) &&
+           rhs.getDimSize(n) == acc.getDimSize(n) &&
+           lhs.getDimSize(n) == rhs.getDimSize(m) &&
+           (rank == 2 || (lhs.getDimSize(0) == acc.getDimSize(0) &&
+                          rhs.getDimSize(0) == acc.getDimSize(0)));
+  }
+  if (!fits) {
+    return emitOpError("multiplies [m, k] by [k, n] and adds to [m, n], or so "
+                       "many of each, found ")
            << lhs << " by " << rhs << " and " << acc;
   }
   if (!acc.getElementType().isF32()) {
@@ -225,11 +235,16 @@ LogicalResult MmaOp::verify() {
   }
   if (std::optional<ArrayRef<int64_t>> waves = getWaves()) {
     auto kernel = (*this)->getParentOfType<KernelOp>();
-    if (waves->size() != 2 ||
-        (kernel && (*waves)[0] * (*waves)[1] != kernel.getWaves())) {
+    int64_t product = 1;
+    for (int64_t count : *waves) {
+      product *= count;
+    }
+    if (static_cast<int64_t>(waves->size()) != rank ||
+        (kernel && product != kernel.getWaves())) {
       return emitOpError(
-          "waves are [along m, along n] with the kernel's number "
-          "of waves as product");
+          "waves are [along m, along n] and for rank 3 those along "
+          "dimension 0, with the kernel's number of waves as "
+          "product");
     }
   }
   return success();

@@ -291,6 +291,11 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["accumulator", "result"]>]
     the operands follow from that of the accumulator
     (`tenon::layout::mfmaOperands`).
 
+    Tiles of rank 3 are as many products side by side: dimension 0 of all three
+    tiles, which lies in waves. Slices of a contraction that waves share are one
+    such set of products, and `tile.reduce` adds them up; `waves` has a third number
+    then, the waves along dimension 0.
+
     ```mlir
     %c1 = tile.mma %a, %b, %c {instruction = array<i64: 16, 32>}
         : tensor<128x64xbf16>, tensor<64x128xbf16>, tensor<128x128xf32>

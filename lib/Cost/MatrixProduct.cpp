@@ -9,18 +9,13 @@
 
 using namespace tenon;
 
-// Round trip of a load that misses every cache, seconds; assumed, only the
-// order of schedules depends on it.
-static constexpr double memoryLatency = 0.8e-6;
-// What the L1 of a compute unit delivers (lib/Target, l1BytesPerClock).
-static constexpr double l1BytesPerClock = 64.0;
 // Multiplications of a compute unit per clock for operands of 16 bits (facts on
 // MFMA: 1024 FLOP per clock and SIMD); twice as many for 8, four times for 4.
 static constexpr double productsPerClock16 = 2048.0;
-// What copies into LDS reach (lib/Target, ldsCopyBytesPerClock).
-static constexpr double copyBytesPerClock = 32.0;
 // Elements along k of one instruction for operands of 16 bits.
 static constexpr double instructionDepth = 32.0;
+// What begins and ends a workgroup besides, in round trips to memory; assumed.
+static constexpr double workgroupTrips = 1.5;
 // Registers for addresses and other scalars of a lane.
 static constexpr unsigned otherRegisters = 32;
 
@@ -28,7 +23,9 @@ std::optional<double>
 cost::matrixProductCost(const MatrixProduct &product, const MatrixTile &tile,
                         const target::TargetInfo &target) {
   const target::ChipFacts &facts = target.facts();
-  unsigned waves = tile.wavesM * tile.wavesN;
+  const target::TimingFacts &timing = target.timing();
+  unsigned sharing = tile.wavesM * tile.wavesN;
+  unsigned waves = sharing * tile.wavesK;
   double lhsBytes = product.lhsBits / 8.0;
   double rhsBytes = product.rhsBits / 8.0;
   double columns = static_cast<double>(tile.n) * tile.products;
@@ -38,11 +35,11 @@ cost::matrixProductCost(const MatrixProduct &product, const MatrixTile &tile,
   double rhsTile = columns * tile.k * rhsBytes;
   // What is staged in LDS needs registers for two steps of the instruction.
   auto registersFor = [&](bool inLds, double waveBytes) {
-    double depth =
-        inLds ? 2.0 * instructionDepth : double(tile.stages) * tile.k;
+    double depth = inLds ? 2.0 * instructionDepth
+                         : double(tile.stages) * tile.k / tile.wavesK;
     return waveBytes * depth / (64.0 * 4.0);
   };
-  double accumulators = tile.m * columns / (64.0 * waves);
+  double accumulators = tile.m * columns / (64.0 * sharing);
   double operands = registersFor(tile.lhsInLds, waveLhs) +
                     registersFor(tile.rhsInLds, waveRhs);
   double registers = accumulators + operands + otherRegisters;
@@ -73,18 +70,31 @@ cost::matrixProductCost(const MatrixProduct &product, const MatrixTile &tile,
       productsPerClock16 * 16.0 / bits * simds / facts.simdsPerCu;
   double matrixClocks = tile.m * columns * steps * tile.k / productsPerClock;
   auto clocksOf = [&](bool inLds, double tileBytes, double waveBytes) {
-    return inLds ? tileBytes * steps / copyBytesPerClock
-                 : waves * waveBytes * steps * tile.k / l1BytesPerClock;
+    return inLds
+               ? tileBytes * steps / timing.ldsCopyBytesPerClock
+               : sharing * waveBytes * steps * tile.k / timing.l1BytesPerClock;
   };
   double l1Clocks = clocksOf(tile.lhsInLds, lhsTile, waveLhs) +
                     clocksOf(tile.rhsInLds, rhsTile, waveRhs);
   double ldsReads =
       (tile.lhsInLds ? waveLhs : 0.0) + (tile.rhsInLds ? waveRhs : 0.0);
   double ldsClocks =
-      waves * ldsReads * steps * tile.k / facts.ldsReadBytesPerClock;
+      sharing * ldsReads * steps * tile.k / facts.ldsReadBytesPerClock;
+  double memoryLatency = timing.l2HitClocks / facts.clockHz +
+                         (timing.mallNs + timing.hbmNs) * 1e-9;
+  double chain =
+      (steps / std::max(1u, tile.stages - 1) + workgroupTrips) * memoryLatency;
+  if (tile.wavesK > 1) {
+    // The sums of the waves along K go through LDS, written by all of them.
+    ldsClocks += 2.0 * tile.m * columns * 4.0 * tile.wavesK /
+                 facts.ldsWriteBytesPerClock;
+    chain += memoryLatency / 2;
+  }
   double busiest = std::max({matrixClocks, l1Clocks, ldsClocks});
-  double chain = (steps / std::max(1u, tile.stages - 1) + 1.0) * memoryLatency;
   double onUnit = std::max(onOne * busiest / facts.clockHz, rounds * chain);
+  double l2Bandwidth = timing.l2ChannelBytesPerClock * timing.l2Channels *
+                       facts.xcds * facts.clockHz;
+  double l2Time = workgroups * steps * (lhsTile + rhsTile) / l2Bandwidth;
   double bytes = product.k * (product.m * lhsBytes + product.n * rhsBytes);
-  return std::max(onUnit, bytes / facts.hbmAttainableBandwidth);
+  return std::max({onUnit, l2Time, bytes / timing.hbmBandwidth});
 }

@@ -42,7 +42,7 @@ struct Digits {
 
 Expected<Layout> tenon::layout::mfmaTile(int64_t m, int64_t n,
                                          const MfmaTiling &tiling) {
-  const auto &[mn, wavesM, wavesN, rowDim] = tiling;
+  const auto &[mn, wavesM, wavesN, rowDim, replicas] = tiling;
   int64_t waves[] = {wavesM, wavesN};
   int64_t extents[] = {m, n};
   if (mn != 16 && mn != 32) {
@@ -72,10 +72,43 @@ Expected<Layout> tenon::layout::mfmaTile(int64_t m, int64_t n,
   }
   digits.add(HwDim::Register, rowDim, block, rows / block);
   digits.add(HwDim::Register, colDim, mn, columns / mn);
+  for (int64_t bit = 1; bit < replicas; bit *= 2) {
+    digits.waves.push_back(Basis{0, 0});
+  }
   digits.add(HwDim::Wave, rowDim, rows, waves[rowDim]);
   digits.add(HwDim::Wave, colDim, columns, waves[colDim]);
   return Layout::create({m, n}, digits.registers, lanes, digits.waves,
                         digits.modes);
+}
+
+Expected<Layout> tenon::layout::sliceOverWaves(const Layout &layout,
+                                               int64_t extent) {
+  auto widen = [&](HwDim input) {
+    SmallVector<Basis> bases(layout.bases(input));
+    for (Basis &basis : bases) {
+      basis.insert(basis.begin(), 0);
+    }
+    return bases;
+  };
+  SmallVector<Basis> waves = widen(HwDim::Wave);
+  if (!isPowerOf2_64(extent) || Log2_64(extent) > waves.size()) {
+    return makeError("{0} slices are no power of two of at most {1} waves",
+                     extent, int64_t(1) << waves.size());
+  }
+  for (unsigned bit = 0; bit < Log2_64(extent); ++bit) {
+    if (any_of(waves[bit], [](int64_t value) { return value != 0; })) {
+      return makeError("wave bit {0} moves elements of a slice", bit);
+    }
+    waves[bit][0] = int64_t(1) << bit;
+  }
+  SmallVector<OuterMode> modes(layout.outerModes());
+  for (OuterMode &mode : modes) {
+    ++mode.dim;
+  }
+  SmallVector<int64_t> shape(layout.shape());
+  shape.insert(shape.begin(), extent);
+  return Layout::create(shape, widen(HwDim::Register), widen(HwDim::Lane),
+                        waves, modes);
 }
 
 namespace {

@@ -83,16 +83,22 @@ std::vector<Seed> Island::accumulators() const {
       continue;
     }
     ArrayRef<int64_t> shape = cast<RankedTensorType>(mma.getType()).getShape();
-    for (int64_t wavesM = 1; wavesM <= waves; ++wavesM) {
-      if (waves % wavesM != 0 ||
-          (mma.getWaves() && (*mma.getWaves())[0] != wavesM)) {
+    int64_t slices = shape.size() == 3 ? shape.front() : 1;
+    std::optional<ArrayRef<int64_t>> given = mma.getWaves();
+    for (int64_t wavesM = 1; wavesM * slices <= waves; ++wavesM) {
+      if (waves % (wavesM * slices) != 0 || (given && (*given)[0] != wavesM)) {
         continue;
       }
       // Rows of the instruction along n: a lane then holds consecutive elements
       // of a row of the result.
       auto layout = layout::mfmaTile(
-          shape[0], shape[1],
-          {(*mma.getInstruction())[0], wavesM, waves / wavesM, /*rowDim=*/1});
+          shape[shape.size() - 2], shape.back(),
+          {(*mma.getInstruction())[0], wavesM,
+           static_cast<int64_t>(waves) / (wavesM * slices), /*rowDim=*/1,
+           /*replicas=*/slices});
+      if (layout && shape.size() == 3) {
+        layout = layout::sliceOverWaves(*layout, slices);
+      }
       if (layout) {
         seeds.push_back({value, std::move(*layout)});
       } else {

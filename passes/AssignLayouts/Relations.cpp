@@ -133,12 +133,27 @@ assign::operandLayouts(tile::MmaOp mma, const layout::Layout &accumulator) {
         << lhs.getElementType() << " by " << rhs.getElementType();
     return failure();
   }
+  // Of several products each is that of its waves.
+  bool isSliced = accumulator.rank() == 3;
+  layout::Layout own = isSliced && accumulator.isSeparable(0)
+                           ? accumulator.slice({0})
+                           : accumulator;
   auto operands =
-      layout::mfmaOperands(accumulator, (*instruction)[0], (*instruction)[1],
-                           lhs.getDimSize(1), *lhsFormat, *rhsFormat);
+      layout::mfmaOperands(own, (*instruction)[0], (*instruction)[1],
+                           lhs.getShape().back(), *lhsFormat, *rhsFormat);
   if (!operands) {
     mma.emitOpError(llvm::toString(operands.takeError()));
     return failure();
+  }
+  if (isSliced) {
+    for (layout::Layout *operand : {&operands->lhs, &operands->rhs}) {
+      auto sliced = layout::sliceOverWaves(*operand, accumulator.shape()[0]);
+      if (!sliced) {
+        mma.emitOpError(llvm::toString(sliced.takeError()));
+        return failure();
+      }
+      *operand = std::move(*sliced);
+    }
   }
   return std::move(*operands);
 }

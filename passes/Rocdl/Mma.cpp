@@ -89,15 +89,19 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
   Parts a = repack(parts(op.getLhs()), elements);
   Parts c = repack(parts(op.getRhs()), elements);
   Parts sums = repack(parts(op.getAccumulator()), held);
-  int64_t extentK = lhs->shape()[1];
+  int64_t extentK = lhs->shape().back();
   Value zero = i32(0);
   // All instructions of one step along k before the next, so that those that
   // follow each other do not depend on each other.
   for (int64_t k = 0; k < extentK; k += instruction[1]) {
     for (size_t part = 0; part < sums.values.size(); ++part) {
       SmallVector<int64_t> place = accumulator->coordinates(part * held, 0, 0);
-      int64_t left = *lhs->registerOf({place[0], k}, 0, 0);
-      int64_t right = *rhs->registerOf({k, place[1]}, 0, 0);
+      SmallVector<int64_t> leftPlace(place);
+      SmallVector<int64_t> rightPlace(place);
+      leftPlace.back() = k;
+      rightPlace[place.size() - 2] = k;
+      int64_t left = *lhs->registerOf(leftPlace, 0, 0);
+      int64_t right = *rhs->registerOf(rightPlace, 0, 0);
       Value rows = a.values[left / elements];
       Value columns = c.values[right / elements];
       if (wanted->rowDim == 1) {

@@ -44,3 +44,14 @@ tile.kernel @kept(%p: !tile.ptr<f32>) attributes {waves = 1 : i32} {
   %r = tile.mma %a, %b, %c {instruction = array<i64: 16, 32>} : tensor<32x32xbf16>, tensor<32x32xbf16>, tensor<32x32xf32>
   tile.return
 }
+
+// Four slices of a contraction on four waves: each wave has its own product.
+// CHECK-LABEL: @slices
+// CHECK: tile.mma {{.*}} {instruction = array<i64: 32, 16>}
+tile.kernel @slices(%p: !tile.ptr<f32>) attributes {waves = 4 : i32} {
+  %a = arith.constant dense<1.0> : tensor<4x32x32xbf16>
+  %b = arith.constant dense<1.0> : tensor<4x32x32xbf16>
+  %c = arith.constant dense<0.0> : tensor<4x32x32xf32>
+  %r = tile.mma %a, %b, %c : tensor<4x32x32xbf16>, tensor<4x32x32xbf16>, tensor<4x32x32xf32>
+  tile.return
+}

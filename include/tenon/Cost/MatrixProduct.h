@@ -28,6 +28,7 @@ struct MatrixTile {
   int64_t k;
   unsigned wavesM;
   unsigned wavesN;
+  unsigned wavesK; ///< each with sums of its own, added at the end
   unsigned stages;
   unsigned products = 1;
   /// Operands that all waves copy into LDS together; others each wave reads

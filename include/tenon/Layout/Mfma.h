@@ -58,10 +58,11 @@ llvm::Expected<Layout> mfmaScaleB(int64_t mn, int64_t k);
 
 /// How a product of tiles is shared out, see mfmaTile.
 struct MfmaTiling {
-  int64_t mn;          ///< rows and columns of the instruction
-  int64_t wavesM;      ///< waves along the rows of the tile
-  int64_t wavesN;      ///< waves along its columns
-  unsigned rowDim = 1; ///< dim of the tile along which instruction rows lie
+  int64_t mn;           ///< rows and columns of the instruction
+  int64_t wavesM;       ///< waves along the rows of the tile
+  int64_t wavesN;       ///< waves along its columns
+  unsigned rowDim = 1;  ///< dim of the tile along which instruction rows lie
+  int64_t replicas = 1; ///< waves that hold the same, a power of two
 };
 
 /// A layout of the accumulators of an [m, n] tile for mn x mn instructions.
@@ -70,6 +71,10 @@ struct MfmaTiling {
 /// it as it can: 8 of a 16x16 accumulator (of two instructions; 4 when a wave
 /// has only 16 of them), 16 of a 32x32 one.
 llvm::Expected<Layout> mfmaTile(int64_t m, int64_t n, const MfmaTiling &tiling);
+
+/// \p layout with a new dim 0 of extent \p extent, a power of two, in the
+/// lowest of its wave bits, which must replicate.
+llvm::Expected<Layout> sliceOverWaves(const Layout &layout, int64_t extent);
 
 /// The layouts of operands [m, k] and [k, n] that go with an accumulator.
 struct MfmaOperands {

@@ -15,21 +15,24 @@ struct GemmSchedule {
   int64_t tileM = 16;
   int64_t tileN = 64;
   int64_t tileK = 64;
-  /// Waves along tokens and along columns.
+  /// Waves along tokens and along columns, and along K: those hold sums of
+  /// their own, which are added at the end.
   int64_t wavesM = 1;
   int64_t wavesN = 4;
+  int64_t wavesK = 1;
   /// Steps along K that are in flight or in use at a time.
   int64_t stages = 2;
   /// Which operands go through LDS, where waves share what they copied.
   bool stagesX = false;
   bool stagesWeights = false;
 
-  int64_t waves() const { return wavesM * wavesN; }
+  int64_t waves() const { return wavesM * wavesN * wavesK; }
   bool operator==(const GemmSchedule &) const = default;
 };
 
 /// \p schedule as the dictionary that people read and write:
-/// `{tile = [m, n, k], waves = [m, n], stages = s}`, and `lds = "x"`,
+/// `{tile = [m, n, k], waves = [m, n], stages = s}`, waves along K as a third
+/// number, and `lds = "x"`,
 /// `"weights"` or
 /// `"both"` for operands that go through LDS.
 mlir::DictionaryAttr toAttribute(mlir::Builder &builder,

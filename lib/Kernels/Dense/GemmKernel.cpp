@@ -49,7 +49,9 @@ private:
   Value loadStep(const Band &band, Value k, bool isWeights, bool limited);
   SmallVector<Value> multiply(ValueRange sums, Value k, bool limited);
   SmallVector<Value> accumulate();
-  Value scaleRows(Value sum);
+  int64_t sliceDepth() const { return schedule.tileK / schedule.wavesK; }
+  layout::Layout addingLayout() const;
+  Value addSlices(Value sum);
   Value epilogue(ValueRange sums);
   Value tanh(Value x);
   void writeOut(ValueRange sums);
@@ -125,36 +127,47 @@ Band GemmKernel::band(StringRef operand, Value value, Value first,
 }
 
 /// The tile of \p band at step \p k: [tileM, tileK] of x, [tileK, tileN] of
-/// weights.
+/// weights, or a slice of it for each of the waves along K. A limited step is
+/// as deep as one slice and ends with K.
 Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
                            bool limited) {
   Value operand = isWeights ? op.getWeights() : op.getX();
   Value skipped = t.mul(k, t.i32(elementBytes(operand)));
-  Value none = t.i32(std::numeric_limits<int32_t>::max());
   Value zero = t.i32(0);
-  OpFoldResult unit = t.builder().getIndexAttr(1);
-  SmallVector<OpFoldResult> strides{band.stride, unit};
-  SmallVector<Value> offsets{zero, zero};
-  SmallVector<int64_t> shape{schedule.tileM, schedule.tileK};
+  Builder &b = t.builder();
+  SmallVector<OpFoldResult> strides{band.stride, b.getIndexAttr(1)};
+  SmallVector<int64_t> shape{isWeights ? schedule.tileN : schedule.tileM,
+                             sliceDepth()};
   Limits limits;
-  SmallVector<int64_t> divisors{1, op.getKMultiple()};
+  SmallVector<int64_t> divisors;
   if (limited) {
-    limits.values = {none, t.create<arith::SubIOp>(depth, k)};
+    limits.values = {t.i32(std::numeric_limits<int32_t>::max()),
+                     t.create<arith::SubIOp>(depth, k)};
+    divisors = {1, op.getKMultiple()};
   }
   if (isWeights) {
-    shape[0] = schedule.tileN;
     std::reverse(strides.begin(), strides.end());
     std::reverse(shape.begin(), shape.end());
     std::reverse(limits.values.begin(), limits.values.end());
     std::reverse(divisors.begin(), divisors.end());
   }
+  if (schedule.wavesK > 1) {
+    strides.insert(strides.begin(), b.getIndexAttr(sliceDepth()));
+    shape.insert(shape.begin(), schedule.wavesK);
+    if (limited) {
+      // The first slice takes all of it.
+      limits.values.insert(limits.values.begin(), t.i32(1));
+      divisors.insert(divisors.begin(), 1);
+    }
+  }
   if (limited) {
-    limits.divisors = t.builder().getDenseI64ArrayAttr(divisors);
+    limits.divisors = b.getDenseI64ArrayAttr(divisors);
   }
   Value bytes = t.create<arith::SubIOp>(band.bytes, skipped);
   Value view = t.view(t.advance(band.pointer, t.wideMul(skipped, t.i64(1))),
                       strides, bytes);
-  Value tile = t.load(view, offsets, shape, {}, /*nontemporal=*/false, limits);
+  Value tile = t.load(view, SmallVector<Value>(shape.size(), zero), shape, {},
+                      /*nontemporal=*/false, limits);
   // The last step, when there is one, is not worth a buffer.
   bool staged = isWeights ? schedule.stagesWeights : schedule.stagesX;
   cast<tile::LoadOp>(tile.getDefiningOp()).setStaged(staged && !limited);
@@ -165,21 +178,55 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
 SmallVector<Value> GemmKernel::multiply(ValueRange sums, Value k,
                                         bool limited) {
   Value tokens = loadStep(x, k, /*isWeights=*/false, limited);
-  auto waves =
-      t.builder().getDenseI64ArrayAttr({schedule.wavesM, schedule.wavesN});
+  SmallVector<int64_t> waves{schedule.wavesM, schedule.wavesN};
+  if (schedule.wavesK > 1) {
+    waves.push_back(schedule.wavesK);
+  }
   SmallVector<Value> result;
   for (auto [sum, band] : llvm::zip_equal(sums, weights)) {
     Value weight = loadStep(band, k, /*isWeights=*/true, limited);
-    result.push_back(t.create<tile::MmaOp>(sum.getType(), tokens, weight, sum,
-                                           DenseI64ArrayAttr(), waves));
+    result.push_back(t.create<tile::MmaOp>(
+        sum.getType(), tokens, weight, sum, DenseI64ArrayAttr(),
+        t.builder().getDenseI64ArrayAttr(waves)));
   }
   return result;
 }
 
+/// The layout in which the sums of the waves along K are added: a lane holds
+/// eight columns of all of them.
+layout::Layout GemmKernel::addingLayout() const {
+  static constexpr int64_t run = 8;
+  int64_t lanesN = std::gcd(schedule.tileN / run, int64_t(64));
+  int64_t lanesM = std::gcd(schedule.tileM, 64 / lanesN);
+  int64_t wavesN = std::gcd(schedule.tileN / run / lanesN, schedule.waves());
+  int64_t wavesM = std::gcd(schedule.tileM / lanesM, schedule.waves() / wavesN);
+  layout::Layout spread = llvm::cantFail(layout::Layout::blocked(
+      {schedule.wavesK, schedule.tileM, schedule.tileN}, {2, 1, 0}, {1, 1, run},
+      {1, lanesM, lanesN}, {1, wavesM, wavesN}));
+  layout::Repeat replicas{layout::HwDim::Wave,
+                          schedule.waves() / (wavesM * wavesN), std::nullopt};
+  return llvm::cantFail(layout::Layout::repeat(spread, replicas));
+}
+
+/// Adds the sums of the waves along K.
+Value GemmKernel::addSlices(Value sum) {
+  auto layout = addingLayout();
+  MLIRContext *context = op.getContext();
+  Value slices = t.convertLayout(sum, tile::LayoutAttr::get(context, layout));
+  auto type = RankedTensorType::get(
+      {schedule.tileM, schedule.tileN}, t.builder().getF32Type(),
+      tile::LayoutAttr::get(context, layout.slice({0})));
+  return t.create<tile::ReduceOp>(type, tile::ReduceKind::Add, slices,
+                                  t.builder().getDenseI64ArrayAttr({0}));
+}
+
 /// The products over all of K.
 SmallVector<Value> GemmKernel::accumulate() {
-  auto type = RankedTensorType::get({schedule.tileM, schedule.tileN},
-                                    t.builder().getF32Type());
+  SmallVector<int64_t> shape{schedule.tileM, schedule.tileN};
+  if (schedule.wavesK > 1) {
+    shape.insert(shape.begin(), schedule.wavesK);
+  }
+  auto type = RankedTensorType::get(shape, t.builder().getF32Type());
   SmallVector<Value> sums;
   for (size_t part = 0; part < weights.size(); ++part) {
     sums.push_back(t.create<arith::ConstantOp>(
@@ -192,7 +239,8 @@ SmallVector<Value> GemmKernel::accumulate() {
                             .getDefiningOp()
                             ->getResult(0);
   auto loop = [&](Value from, Value to, bool limited) {
-    auto steps = t.create<scf::ForOp>(from, to, step, sums);
+    auto steps = t.create<scf::ForOp>(
+        from, to, limited ? t.i32(sliceDepth()) : step, sums);
     OpBuilder::InsertionGuard guard(t.builder());
     t.builder().setInsertionPointToEnd(steps.getBody());
     t.create<scf::YieldOp>(
@@ -207,6 +255,11 @@ SmallVector<Value> GemmKernel::accumulate() {
   }
   if (!known || *known % schedule.tileK != 0) {
     loop(whole, depth, /*limited=*/true);
+  }
+  if (schedule.wavesK > 1) {
+    for (Value &sum : sums) {
+      sum = addSlices(sum);
+    }
   }
   return sums;
 }

@@ -13,11 +13,14 @@ using namespace tenon::kernels::dense;
 
 DictionaryAttr kernels::dense::toAttribute(Builder &b,
                                            const GemmSchedule &schedule) {
+  SmallVector<int64_t> waves{schedule.wavesM, schedule.wavesN};
+  if (schedule.wavesK > 1) {
+    waves.push_back(schedule.wavesK);
+  }
   SmallVector<NamedAttribute> entries = {
       b.getNamedAttr("tile", b.getI64ArrayAttr({schedule.tileM, schedule.tileN,
                                                 schedule.tileK})),
-      b.getNamedAttr("waves",
-                     b.getI64ArrayAttr({schedule.wavesM, schedule.wavesN})),
+      b.getNamedAttr("waves", b.getI64ArrayAttr(waves)),
       b.getNamedAttr("stages", b.getI64IntegerAttr(schedule.stages))};
   if (schedule.stagesX || schedule.stagesWeights) {
     StringRef lds = !schedule.stagesX        ? "weights"
@@ -50,6 +53,9 @@ FailureOr<GemmSchedule>
 kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   auto tile = integers(attribute, "tile", 3);
   auto waves = integers(attribute, "waves", 2);
+  if (!waves) {
+    waves = integers(attribute, "waves", 3);
+  }
   auto stages = attribute.getAs<IntegerAttr>("stages");
   auto lds = attribute.getAs<StringAttr>("lds");
   StringRef staged = lds ? lds.getValue() : "none";
@@ -67,22 +73,28 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   schedule.tileK = (*tile)[2];
   schedule.wavesM = (*waves)[0];
   schedule.wavesN = (*waves)[1];
+  schedule.wavesK = waves->size() == 3 ? waves->back() : 1;
   schedule.stages = stages.getInt();
   schedule.stagesX = staged == "x" || staged == "both";
   schedule.stagesWeights = staged == "weights" || staged == "both";
   int64_t count = schedule.waves();
   if (count > 16 || !llvm::isPowerOf2_64(count)) {
     return op.emitOpError("a workgroup has 1, 2, 4, 8 or 16 waves, found ")
-           << schedule.wavesM << " x " << schedule.wavesN;
+           << schedule.wavesM << " x " << schedule.wavesN << " x "
+           << schedule.wavesK;
   }
   if (schedule.tileM % (16 * schedule.wavesM) != 0 ||
       schedule.tileN % (16 * schedule.wavesN) != 0 ||
-      schedule.tileK % 32 != 0) {
+      schedule.tileK % (32 * schedule.wavesK) != 0) {
     return op.emitOpError("a tile of ")
            << schedule.tileM << " x " << schedule.tileN << " x "
            << schedule.tileK << " does not divide into " << schedule.wavesM
-           << " x " << schedule.wavesN
+           << " x " << schedule.wavesN << " x " << schedule.wavesK
            << " waves of 16x16x32 matrix instructions";
+  }
+  if (schedule.wavesK > 1 && (schedule.stagesX || schedule.stagesWeights)) {
+    return op.emitOpError("waves along K read their operands into registers, a "
+                          "schedule with them has no lds");
   }
   // A copy is 16 bytes per lane.
   int64_t copyBytes = schedule.waves() * 64 * 16;
@@ -131,6 +143,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     tile.k = schedule.tileK;
     tile.wavesM = schedule.wavesM;
     tile.wavesN = schedule.wavesN;
+    tile.wavesK = schedule.wavesK;
     tile.stages = schedule.stages;
     tile.lhsInLds = schedule.stagesX;
     tile.rhsInLds = schedule.stagesWeights;
@@ -149,9 +162,23 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             continue;
           }
           for (int64_t stages : {2, 3, 4}) {
-            consider({tileM, tileN, 64, wavesM, wavesN, stages});
-            GemmSchedule staged{tileM,  tileN,  64,   wavesM,
-                                wavesN, stages, true, true};
+            GemmSchedule plain;
+            plain.tileM = tileM;
+            plain.tileN = tileN;
+            plain.wavesM = wavesM;
+            plain.wavesN = wavesN;
+            plain.stages = stages;
+            for (int64_t wavesK : {1, 2, 4, 8}) {
+              plain.wavesK = wavesK;
+              plain.tileK = 64 * wavesK;
+              if (plain.waves() <= 8) {
+                consider(plain);
+              }
+            }
+            GemmSchedule staged = plain;
+            staged.wavesK = 1;
+            staged.tileK = 64;
+            staged.stagesX = staged.stagesWeights = true;
             int64_t copyBytes = staged.waves() * 1024;
             if (tileM * 128 % copyBytes == 0 && tileN * 128 % copyBytes == 0) {
               consider(staged);

@@ -114,3 +114,21 @@ TEST(MfmaTile, RefusesWhatDoesNotDivide) {
       "the accumulator's layout is not that of a 16x16 instruction with "
       "its rows along one dim and its columns along the other");
 }
+
+// Slices of a product take the wave bits that the tile leaves free.
+TEST(MfmaTile, SlicesTakeFreeWaves) {
+  MfmaTiling tiling{16, 1, 2, 1, 4};
+  Layout tile = cantFail(mfmaTile(16, 64, tiling));
+  EXPECT_EQ(tile.numWaves(), 8);
+  Layout sliced = cantFail(sliceOverWaves(tile, 4));
+  EXPECT_EQ(sliced.shape(), ArrayRef<int64_t>({4, 16, 64}));
+  EXPECT_FALSE(sliced.isReplicated());
+  for (int64_t wave = 0; wave < 8; ++wave) {
+    EXPECT_EQ(sliced.coordinates(0, 0, wave)[0], wave % 4);
+    EXPECT_EQ(sliced.coordinates(0, 0, wave)[2], wave / 4 * 32);
+  }
+  EXPECT_EQ(toString(sliceOverWaves(tile, 8).takeError()),
+            "wave bit 2 moves elements of a slice");
+  EXPECT_EQ(toString(sliceOverWaves(tile, 3).takeError()),
+            "3 slices are no power of two of at most 8 waves");
+}

@@ -33,6 +33,8 @@ AXES = {
         '{tile = [16, 128, 64], waves = [1, 4], stages = 2, lds = "weights"}',
         '{tile = [128, 32, 32], waves = [4, 1], stages = 4, lds = "x"}',
         '{tile = [128, 128, 64], waves = [2, 4], stages = 2, lds = "both"}',
+        "{tile = [16, 16, 256], waves = [1, 1, 4], stages = 3}",
+        "{tile = [32, 48, 128], waves = [2, 1, 2], stages = 2}",
     ),
 }
 
