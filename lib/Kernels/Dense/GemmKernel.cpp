@@ -325,7 +325,8 @@ void GemmKernel::storeTile(ValueRange sums, bool wide) {
   };
   auto load = [&](StringRef name, Value operand) {
     return t.extend(t.load(view(name, operand), {zero, zero}, type.getShape(),
-                           {}, /*nontemporal=*/false, limits));
+                           tile::getLayout(type), /*nontemporal=*/false,
+                           limits));
   };
   if (op.getEpilogue() == spec::Epilogue::Add) {
     result = t.addf(load("out", op.getOut()), result);
