@@ -19,6 +19,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
+#include <map>
+
 namespace tenon::rocdl {
 
 /// What one thread holds of a tile: registers in order, in vectors of `width`
@@ -260,6 +262,9 @@ private:
   llvm::SmallVector<std::pair<ReplicaMask, std::function<void()>>> waiting;
   llvm::DenseMap<mlir::Operation *, ReplicaMask> sunk;
   bool guardFailed = false;
+  /// Addresses in LDS of the lanes for places that are out of the reach of an
+  /// instruction's constant.
+  std::map<std::vector<int64_t>, mlir::Value> farBases;
 
   /// Set in kernels that copy into LDS: the alias scopes of the copies and of
   /// the other accesses to LDS.

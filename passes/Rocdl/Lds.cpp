@@ -134,24 +134,17 @@ FailureOr<LdsAddresses> Emitter::ldsAddresses(Operation *op, Value buffer,
   }
   SmallVector<int64_t> images(split->laneImages);
   images.append(split->waveImages.begin(), split->waveImages.end());
-  Value thread = xorOfImages(threadId(), images);
-  if (split->addsCoordinates) {
-    FailureOr<Value> sum = threadOffset(layout, stridesInBytes(b, lds));
-    if (failed(sum)) {
-      return failure();
+  // The part of the thread with some bits flipped, written here.
+  auto threadBase = [&](int64_t flips) -> FailureOr<Value> {
+    Value base = xorOfImages(threadId(), images);
+    if (split->addsCoordinates) {
+      FailureOr<Value> sum = threadOffset(layout, stridesInBytes(b, lds));
+      if (failed(sum)) {
+        return failure();
+      }
+      base = base && *sum ? LLVM::XOrOp::create(b, loc, *sum, base).getResult()
+                          : (*sum ? *sum : base);
     }
-    thread = thread && *sum
-                 ? LLVM::XOrOp::create(b, loc, *sum, thread).getResult()
-                 : (*sum ? *sum : thread);
-  }
-  // One register per pattern of flipped bits and per range of constants.
-  std::map<std::pair<int64_t, int64_t>, Value> bases;
-  auto baseOf = [&](int64_t flips, int64_t beyond) {
-    Value &base = bases[{flips, beyond}];
-    if (base) {
-      return base;
-    }
-    base = thread;
     if (flips != 0) {
       base = LLVM::XOrOp::create(b, loc, base, i32(flips));
     }
@@ -162,13 +155,51 @@ FailureOr<LdsAddresses> Emitter::ldsAddresses(Operation *op, Value buffer,
           b, loc, base,
           LLVM::MulOp::create(b, loc, rows, i32(split->padding.bytes)));
     }
-    if (beyond == 0) {
-      base = addI32(base, place->uniform);
-    } else {
-      Value start = addI32(place->uniform, i32(beyond));
-      base = opaque(addI32(base, start), "v");
-    }
     return base;
+  };
+  // One register per pattern of flipped bits and per range of constants.
+  std::map<std::pair<int64_t, int64_t>, Value> bases;
+  auto baseOf = [&](int64_t flips, int64_t beyond) -> FailureOr<Value> {
+    auto [entry, isNew] = bases.try_emplace({flips, beyond});
+    if (!isNew) {
+      return entry->second;
+    }
+    if (beyond == 0 || place->uniform) {
+      FailureOr<Value> base = threadBase(flips);
+      if (failed(base)) {
+        return failure();
+      }
+      entry->second = addI32(*base, place->uniform);
+      if (beyond != 0) {
+        entry->second = opaque(addI32(entry->second, i32(beyond)), "v");
+      }
+      return entry->second;
+    }
+    // The same in all of the kernel: computed once, at its start.
+    std::vector<int64_t> key = {flips, beyond, split->addsCoordinates,
+                                split->padding.interval, split->padding.bytes};
+    key.insert(key.end(), images.begin(), images.end());
+    for (layout::HwDim input : {layout::HwDim::Lane, layout::HwDim::Wave}) {
+      for (const layout::Basis &basis : layout.bases(input)) {
+        int64_t elements = 0;
+        for (auto [step, stride] : llvm::zip_equal(basis, lds.strides())) {
+          elements += step * stride;
+        }
+        key.push_back(elements * lds.elementBits() / 8);
+      }
+    }
+    Value &known = farBases[key];
+    if (!known) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointAfterValue(waveId());
+      FailureOr<Value> base = threadBase(flips);
+      if (failed(base)) {
+        return failure();
+      }
+      known = opaque(addI32(*base, i32(beyond)), "v");
+    }
+    entry->second = known;
+    return known;
   };
   LdsAddresses result;
   result.count = split->registersPerAccess;
@@ -176,8 +207,11 @@ FailureOr<LdsAddresses> Emitter::ldsAddresses(Operation *op, Value buffer,
   for (const layout::LdsAddressing::Access &access : split->accesses) {
     int64_t constant = place->begin + access.offset;
     int64_t beyond = constant / ldsOffsetRange * ldsOffsetRange;
-    Value base = baseOf(access.flips, beyond);
-    result.pointers.push_back(ldsPointer(base, constant - beyond));
+    FailureOr<Value> base = baseOf(access.flips, beyond);
+    if (failed(base)) {
+      return failure();
+    }
+    result.pointers.push_back(ldsPointer(*base, constant - beyond));
   }
   return result;
 }
