@@ -31,6 +31,12 @@
 // ADDRESSES-COUNT-4: v_{{add_u32|or_b32|bitop3_b32|xor_b32}}
 // ADDRESSES-NOT: v_
 
+// A twin that lets one copy more stay in flight; the simulator says so.
+// RUN: sed 's/vmcnt(2)/vmcnt(4)/' %t.s > %t.late.s
+// RUN: clang --target=amdgcn-amd-amdhsa -mcpu=gfx950 %t.late.s -o %t.late.co
+// RUN: expect-exit 1 tenon sim %t.late.co --block 256 --arg npy:%t.in.npy \
+// RUN:   --arg buf:16384 --arg i32:16 2>&1 | FileCheck %s --check-prefix=BROKEN
+
 // A twin that reads one stage further than it waits for; the simulator says so.
 // RUN: sed 's/lds_stage %b\[%now\]/lds_stage %b[%next]/' %s > %t.broken.mlir
 // RUN: tenon compile %t.broken.mlir -o %t.broken.co
