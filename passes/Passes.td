@@ -121,6 +121,22 @@ def TileInsertBarriers : Pass<"tile-insert-barriers", "::tenon::tile::KernelOp">
   }];
 }
 
+def TileSchedule : Pass<"tile-schedule", "::tenon::tile::KernelOp"> {
+  let summary = "Let copies, reads of LDS and matrix products take turns";
+  let description = [{
+    What a kernel asks for with `tile.schedule`:
+
+    - `"none"`, or no attribute: the order of the program.
+    - `"interleave"`: between two barriers, the products whose operands come from LDS
+      are cut into steps along k, of one instruction each. A step has its products,
+      the reads of the step after it, and its share of the copies that stand before
+      the products. Sums are added up in the same order.
+
+    Comes after tile-insert-barriers: it moves nothing across a barrier or a wait.
+    A copy does leave a `tile.order_fence` behind: its order is counted anew.
+  }];
+}
+
 def ConvertTileToRocdl : Pass<"convert-tile-to-rocdl", "::mlir::ModuleOp"> {
   let summary = "Lower placed tile programs to per-lane code";
   let description = [{

@@ -22,6 +22,7 @@ void tenon::buildTilePipeline(OpPassManager &manager) {
   kernels.addPass(createTilePipeline());
   kernels.addPass(createTilePlanLds());
   kernels.addPass(createTileInsertBarriers());
+  kernels.addPass(createTileSchedule());
   manager.addPass(createConvertTileToRocdl());
 }
 

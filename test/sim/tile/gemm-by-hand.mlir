@@ -14,6 +14,30 @@
 // BANKS: "lds_extra_phases": 0
 // RUN: %{python} %S/Inputs/product.py check %t
 
+// The same when tile-schedule lets copies, reads and products take turns.
+// RUN: sed 's/waves = 4 : i32}/waves = 4 : i32, tile.schedule = "interleave"}/' %s > %t.turns.mlir
+// RUN: tenon compile %t.turns.mlir -o %t.turns.co
+// RUN: tenon sim %t.turns.co --grid 2,3 --block 256 --arg npy:%t.x.npy --arg npy:%t.w.npy \
+// RUN:   --arg buf:393216:fill=nan:out=%t.out.npy --arg i32:256 --arg i32:384 --arg i32:24 \
+// RUN:   --stats-json %t.json | FileCheck %s --check-prefix=CLEAN
+// RUN: FileCheck %s --check-prefix=BANKS < %t.json
+// RUN: %{python} %S/Inputs/product.py check %t
+// RUN: tenon compile %t.turns.mlir --emit isa -o %t.turns.s
+// RUN: sed -n '/vmcnt(8)/,/s_cbranch/p' %t.turns.s > %t.turns.loop.s
+// RUN: grep -E 'buffer_|v_mfma|s_cbranch' %t.turns.loop.s | FileCheck %s --check-prefix=TURNS
+// TURNS-COUNT-2: buffer_load_dwordx4
+// TURNS-COUNT-4: v_mfma
+// TURNS-NEXT: buffer_load_dwordx4
+// TURNS-NEXT: buffer_load_dwordx4
+// TURNS-COUNT-4: v_mfma
+// TURNS-NEXT: buffer_load_dwordx4
+// TURNS-NEXT: buffer_load_dwordx4
+// TURNS-COUNT-4: v_mfma
+// TURNS-NEXT: buffer_load_dwordx4
+// TURNS-NEXT: buffer_load_dwordx4
+// TURNS-COUNT-4: v_mfma
+// TURNS-NEXT: s_cbranch
+
 // The copies of the two stages behind the one that is read stay in flight. One vector
 // instruction per copy and one per address of reads (four steps along k in each of two
 // operands); no register moves.

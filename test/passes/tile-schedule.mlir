@@ -1,0 +1,69 @@
+// RUN: tenon-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-schedule))' | FileCheck %s
+
+// Between two barriers, a step along k has its share of the copies, the reads of the step
+// after it and its products. The token of the last share stands for all.
+
+#sums = #tile.layout<[64, 64], register = [[0, 1], [0, 2], [0, 8], [0, 16]],
+  lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 4]], wave = [[32, 0], [0, 32]]>
+#lhs = #tile.layout<[64, 32], register = [[0, 1], [0, 2], [0, 4], [0, 16]],
+  lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 8]], wave = [[32, 0], [0, 0]]>
+#rhs = #tile.layout<[32, 64], register = [[1, 0], [2, 0], [4, 0], [16, 0]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [8, 0]], wave = [[0, 0], [0, 32]]>
+!a = !tile.lds<64x32xbf16>
+!b = !tile.lds<32x64xbf16, #tile.lds_layout<[32, 64] of 16 bits, strides = [1, 32]>>
+
+module attributes {tile.target = #tile.target<"gfx950">} {
+
+// CHECK-LABEL: tile.kernel @interleave(
+tile.kernel @interleave(%p: !tile.ptr<bf16>, %n: i32, %sum: f32)
+    attributes {waves = 4 : i32, tile.schedule = "interleave"} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [32, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %w = tile.view %p strides [1, 32] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32, #sums>
+  %a = tile.alloc_lds at 0 : !a
+  %b = tile.alloc_lds at 4096 : !b
+  %a2 = tile.alloc_lds at 8192 : !tile.lds<128x32xbf16>
+  // CHECK: tile.barrier
+  tile.barrier
+  // CHECK-NOT: tile.copy_to_lds
+  // CHECK: %[[LAST:.*]] = tile.copy_to_lds {{.*}} {part = array<i64: 0, 2>}
+  // CHECK-NEXT: tile.lds_load %{{.*}} at [0, 0] : <64x32xbf16> -> tensor<64x16xbf16,
+  // CHECK-NEXT: tile.lds_load %{{.*}} at [0, 0] : <32x64xbf16, {{.*}}> -> tensor<16x64xbf16,
+  // CHECK-NEXT: tile.lds_load %{{.*}} at [0, 16]
+  // CHECK-NEXT: tile.lds_load %{{.*}} at [16, 0]
+  // CHECK-NEXT: %[[SUM:.*]] = tile.mma {{.*}} tensor<64x16xbf16, {{.*}} tensor<16x64xbf16,
+  // CHECK-NEXT: %[[TOKEN:.*]] = tile.copy_to_lds {{.*}} {part = array<i64: 1, 2>}
+  // CHECK-NEXT: tile.mma %{{.*}}, %{{.*}}, %[[SUM]]
+  // CHECK-NEXT: tile.wait_copies %[[TOKEN]]
+  %t = tile.copy_to_lds %v[%c0, %c0], %a2 : !tile.view<2 x bf16>, !tile.lds<128x32xbf16> -> !tile.token
+  %x = tile.lds_load %a : !a -> tensor<64x32xbf16, #lhs>
+  %y = tile.lds_load %b : !b -> tensor<32x64xbf16, #rhs>
+  %z = tile.mma %x, %y, %zero {instruction = array<i64: 32, 16>}
+      : tensor<64x32xbf16, #lhs>, tensor<32x64xbf16, #rhs>, tensor<64x64xf32, #sums>
+  tile.wait_copies %t : !tile.token
+  tile.return
+}
+
+// Nothing without the attribute.
+// CHECK-LABEL: tile.kernel @none(
+tile.kernel @none(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [32, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32, #sums>
+  %a = tile.alloc_lds at 0 : !a
+  %b = tile.alloc_lds at 4096 : !b
+  %a2 = tile.alloc_lds at 8192 : !tile.lds<128x32xbf16>
+  // CHECK-NOT: part
+  %t = tile.copy_to_lds %v[%c0, %c0], %a2 : !tile.view<2 x bf16>, !tile.lds<128x32xbf16> -> !tile.token
+  %x = tile.lds_load %a : !a -> tensor<64x32xbf16, #lhs>
+  %y = tile.lds_load %b : !b -> tensor<32x64xbf16, #rhs>
+  // CHECK: tile.mma
+  %z = tile.mma %x, %y, %zero {instruction = array<i64: 32, 16>}
+      : tensor<64x32xbf16, #lhs>, tensor<32x64xbf16, #rhs>, tensor<64x64xf32, #sums>
+  // CHECK-NOT: tile.mma
+  tile.wait_copies %t : !tile.token
+  tile.return
+}
+
+}
