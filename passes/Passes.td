@@ -47,8 +47,8 @@ def TileSelectPrecision : Pass<"tile-select-precision", "::tenon::tile::KernelOp
     Sets `instruction` on each `tile.mma` that has none: of the MFMA instructions
     for its element types and of equal accuracy, the one of the highest rate, then
     of the most reuse of operands, whose shape divides among the kernel's waves.
-    BF16 and FP16 products are exact and added in FP32; FP32 operands take the FP32
-    instructions.
+    BF16, FP16 and FP8 products are exact and added in FP32; FP32 operands take the
+    FP32 instructions.
   }];
 }
 

@@ -24,6 +24,8 @@ struct TileSelectPrecision
       return {{32, 2}, {16, 4}};
     case MfmaFormat::F16:
       return {{32, 16}, {16, 32}};
+    case MfmaFormat::F8:
+      return {{32, 64}, {16, 128}};
     default:
       return {};
     }

@@ -62,6 +62,15 @@ Parts Emitter::repack(const Parts &source, unsigned width) {
           LLVM::ShuffleVectorOp::create(b, loc, whole, whole, places));
       continue;
     }
+    if (width == 2 * source.width && source.width > 1) {
+      // Two vectors end to end.
+      SmallVector<int32_t> places(width);
+      std::iota(places.begin(), places.end(), 0);
+      int64_t part = reg / source.width;
+      result.values.push_back(LLVM::ShuffleVectorOp::create(
+          b, loc, source.values[part], source.values[part + 1], places));
+      continue;
+    }
     result.values.push_back(toVector(source, reg, width));
   }
   return result;

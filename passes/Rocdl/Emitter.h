@@ -145,6 +145,13 @@ private:
 
   // Mma.cpp
   mlir::LogicalResult emitMma(tile::MmaOp op);
+  /// The intrinsic of a product and what it takes behind A, B and C.
+  struct MfmaForm {
+    std::string name; ///< empty: there is none
+    llvm::SmallVector<mlir::Value> rest;
+    bool inWords = false; ///< operands are vectors of i32
+  };
+  MfmaForm mfmaForm(tile::MmaOp op, unsigned rowDim);
   /// The vector width in which \p tile is kept between operations.
   unsigned keptWidth(mlir::Value tile, int64_t registers);
 

@@ -319,9 +319,8 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   }
   Type elementType = registerType(
       cast<RankedTensorType>(op.getResult().getType()).getElementType());
-  SmallVector<Value> elements;
-  Parts whole;
-  whole.width = keptWidth(op.getResult(), layout->numRegisters());
+  Parts loaded;
+  loaded.width = accesses->front().count;
   Value policy = i32(op.getNontemporal() ? nontemporalPolicy : 0);
   for (const BufferAccess &access : *accesses) {
     Value raw = ROCDL::RawPtrBufferLoadOp::create(
@@ -339,13 +338,17 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
     Value typed = raw.getType() == type
                       ? raw
                       : LLVM::BitcastOp::create(b, loc, type, raw).getResult();
-    if (access.count == whole.width) {
-      whole.values.push_back(typed);
-    } else {
-      appendVector(elements, typed, access.count);
-    }
+    loaded.values.push_back(typed);
   }
-  Parts emitted = elements.empty() ? std::move(whole) : fromElements(elements);
+  unsigned kept = keptWidth(op.getResult(), layout->numRegisters());
+  if (kept != loaded.width && kept <= 2) {
+    SmallVector<Value> elements;
+    for (Value vector : loaded.values) {
+      appendVector(elements, vector, loaded.width);
+    }
+    loaded = fromElements(elements);
+  }
+  Parts emitted = repack(loaded, kept);
   tiles[op.getResult()] = std::move(emitted);
   return success();
 }

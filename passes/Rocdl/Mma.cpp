@@ -42,22 +42,60 @@ unsigned Emitter::keptWidth(Value tile, int64_t registers) {
 /// The name of the instruction [mn, k] on elements of \p type, empty when there
 /// is none.
 static std::string mfmaName(ArrayRef<int64_t> instruction, Type type) {
-  std::string shape = llvm::formatv("llvm.amdgcn.mfma.f32.{0}x{0}x{1}",
-                                    instruction[0], instruction[1]);
   bool wide = (instruction[0] == 16 && instruction[1] == 32) ||
               (instruction[0] == 32 && instruction[1] == 16);
   bool fp32 = (instruction[0] == 16 && instruction[1] == 4) ||
               (instruction[0] == 32 && instruction[1] == 2);
-  if (type.isBF16() && wide) {
-    return shape + ".bf16";
-  }
-  if (type.isF16() && wide) {
-    return shape + ".f16";
+  std::string shape =
+      llvm::formatv("{0}x{0}x{1}", instruction[0], instruction[1]);
+  if ((type.isBF16() || type.isF16()) && wide) {
+    return "llvm.amdgcn.mfma.f32." + shape + (type.isBF16() ? ".bf16" : ".f16");
   }
   if (type.isF32() && fp32) {
-    return shape + "f32";
+    return "llvm.amdgcn.mfma.f32." + shape + "f32";
   }
   return "";
+}
+
+/// The code of an element type in f8f6f4 instructions, or nothing.
+static std::optional<int64_t> smallFormat(Type type) {
+  if (isa<Float8E4M3FNType>(type)) {
+    return 0;
+  }
+  if (isa<Float8E5M2Type>(type)) {
+    return 1;
+  }
+  return std::nullopt;
+}
+
+static bool isSmallInstruction(ArrayRef<int64_t> instruction) {
+  return (instruction[0] == 16 && instruction[1] == 128) ||
+         (instruction[0] == 32 && instruction[1] == 64);
+}
+
+Emitter::MfmaForm Emitter::mfmaForm(tile::MmaOp op, unsigned rowDim) {
+  ArrayRef<int64_t> instruction = *op.getInstruction();
+  Type lhs = cast<RankedTensorType>(op.getLhs().getType()).getElementType();
+  Type rhs = cast<RankedTensorType>(op.getRhs().getType()).getElementType();
+  MfmaForm form;
+  std::optional<int64_t> left = smallFormat(lhs);
+  std::optional<int64_t> right = smallFormat(rhs);
+  Value zero = i32(0);
+  if (left && right && isSmallInstruction(instruction)) {
+    form.name = llvm::formatv("llvm.amdgcn.mfma.scale.f32.{0}x{0}x{1}.f8f6f4",
+                              instruction[0], instruction[1]);
+    if (rowDim == 1) {
+      std::swap(left, right);
+    }
+    // Formats of A and B, then a byte of a scale register of each: 2^0 here,
+    // with which LLVM takes the form without scales.
+    form.rest = {i32(*left), i32(*right), zero, zero, zero, zero};
+    form.inWords = true;
+  } else if (lhs == rhs) {
+    form.name = mfmaName(instruction, lhs);
+    form.rest = {zero, zero, zero};
+  }
+  return form;
 }
 
 LogicalResult Emitter::emitMma(tile::MmaOp op) {
@@ -76,21 +114,27 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
                           "instruction: run tile-assign-layouts first");
   }
   ArrayRef<int64_t> instruction = *op.getInstruction();
-  Type type = cast<RankedTensorType>(op.getLhs().getType()).getElementType();
-  Type other = cast<RankedTensorType>(op.getRhs().getType()).getElementType();
-  std::string name = type == other ? mfmaName(instruction, type) : "";
-  if (name.empty()) {
+  MfmaForm form = mfmaForm(op, wanted->rowDim);
+  if (form.name.empty()) {
     return op.emitOpError("no lowering for the product of ")
-           << type << " and " << other << " by " << instruction[0] << "x"
-           << instruction[0] << "x" << instruction[1] << " instructions";
+           << op.getLhs().getType() << " and " << op.getRhs().getType()
+           << " by " << instruction[0] << "x" << instruction[0] << "x"
+           << instruction[1] << " instructions";
   }
   unsigned elements = operandElements(instruction);
   unsigned held = instruction[0] * instruction[0] / 64;
   Parts a = repack(parts(op.getLhs()), elements);
   Parts c = repack(parts(op.getRhs()), elements);
   Parts sums = repack(parts(op.getAccumulator()), held);
+  if (form.inWords) {
+    auto words = VectorType::get(elements / 4, b.getI32Type());
+    for (Parts *operand : {&a, &c}) {
+      for (Value &value : operand->values) {
+        value = LLVM::BitcastOp::create(b, loc, words, value);
+      }
+    }
+  }
   int64_t extentK = lhs->shape().back();
-  Value zero = i32(0);
   // All instructions of one step along k before the next, so that those that
   // follow each other do not depend on each other.
   for (int64_t k = 0; k < extentK; k += instruction[1]) {
@@ -107,9 +151,10 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
       if (wanted->rowDim == 1) {
         std::swap(rows, columns);
       }
+      SmallVector<Value> arguments{rows, columns, sums.values[part]};
+      arguments.append(form.rest);
       sums.values[part] =
-          intrinsic(name, sums.values[part].getType(),
-                    {rows, columns, sums.values[part], zero, zero, zero});
+          intrinsic(form.name, sums.values[part].getType(), arguments);
     }
   }
   tiles[op.getResult()] = std::move(sums);

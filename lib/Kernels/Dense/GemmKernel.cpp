@@ -52,6 +52,7 @@ private:
   int64_t sliceDepth() const { return schedule.tileK / schedule.wavesK; }
   layout::Layout addingLayout() const;
   Value addSlices(Value sum);
+  Value scale(Value sum, unsigned part);
   Value epilogue(ValueRange sums);
   Value tanh(Value x);
   void writeOut(ValueRange sums);
@@ -264,6 +265,29 @@ SmallVector<Value> GemmKernel::accumulate() {
   return sums;
 }
 
+/// The products of part \p part (gate or up) times the scales of their rows of
+/// x and of weights.
+Value GemmKernel::scale(Value sum, unsigned part) {
+  if (op.getFormat() != spec::GemmFormat::FP8) {
+    return sum;
+  }
+  auto scaled = [&](StringRef name, Value first, Value count, int64_t dim) {
+    auto type = cast<RankedTensorType>(sum.getType());
+    Value four = t.i32(4);
+    Value view = t.view(t.advance(args[name], t.wideMul(first, four)),
+                        {t.builder().getIndexAttr(1)}, t.mul(count, four));
+    Value scales = t.load(view, {t.i32(0)}, {type.getDimSize(dim)});
+    sum = t.mulf(sum, t.broadcast(scales, {dim}, sum));
+  };
+  Value firstRow = column0;
+  if (part == 1) {
+    firstRow = t.add(size("N/2", op.getOut(), 1), column0);
+  }
+  scaled("x_scale", row0, rows, 0);
+  scaled("weight_scale", firstRow, columns, 1);
+  return sum;
+}
+
 /// tanh(x), to a few units in the last place: its series where 1 - 2 / (1 +
 /// e^2x) cancels.
 Value GemmKernel::tanh(Value x) {
@@ -373,7 +397,11 @@ void GemmKernel::write(tile::KernelOp kernel) {
     args[name] = arg;
   }
   identify();
-  writeOut(accumulate());
+  SmallVector<Value> sums = accumulate();
+  for (size_t part = 0; part < sums.size(); ++part) {
+    sums[part] = scale(sums[part], part);
+  }
+  writeOut(sums);
   t.create<tile::ReturnOp>();
 }
 
@@ -388,9 +416,11 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
   if (failed(schedule)) {
     return failure();
   }
-  if (op.getFormat() != spec::GemmFormat::BF16 || op.getWeightOrder()) {
-    return op.emitOpError("only bf16 products with row-major weights have a "
-                          "kernel so far");
+  bool hasKernel = op.getFormat() == spec::GemmFormat::BF16 ||
+                   op.getFormat() == spec::GemmFormat::FP8;
+  if (!hasKernel || op.getWeightOrder()) {
+    return op.emitOpError("only bf16 and fp8 products with row-major weights "
+                          "have a kernel so far");
   }
   PlanBuilder plan(builder, (name + "_plan").str(), op);
   SmallVector<Type> types;

@@ -49,6 +49,11 @@ integers(DictionaryAttr attribute, StringRef name, size_t count) {
   return values;
 }
 
+/// Elements along K of the 16x16 instruction for the op's types.
+static int64_t instructionDepth(spec::GemmOp op) {
+  return op.getFormat() == spec::GemmFormat::BF16 ? 32 : 128;
+}
+
 FailureOr<GemmSchedule>
 kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   auto tile = integers(attribute, "tile", 3);
@@ -83,14 +88,15 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
            << schedule.wavesM << " x " << schedule.wavesN << " x "
            << schedule.wavesK;
   }
+  int64_t depth = instructionDepth(op);
   if (schedule.tileM % (16 * schedule.wavesM) != 0 ||
       schedule.tileN % (16 * schedule.wavesN) != 0 ||
-      schedule.tileK % (32 * schedule.wavesK) != 0) {
+      schedule.tileK % (depth * schedule.wavesK) != 0) {
     return op.emitOpError("a tile of ")
            << schedule.tileM << " x " << schedule.tileN << " x "
            << schedule.tileK << " does not divide into " << schedule.wavesM
            << " x " << schedule.wavesN << " x " << schedule.wavesK
-           << " waves of 16x16x32 matrix instructions";
+           << " waves of 16x16x" << depth << " matrix instructions";
   }
   if (schedule.wavesK > 1 && (schedule.stagesX || schedule.stagesWeights)) {
     return op.emitOpError("waves along K read their operands into registers, a "
@@ -133,7 +139,13 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   product.m = op.getExpectedTokens().value_or(16);
   product.n = sizeOr(weights.getDimSize(0), 4096);
   product.k = sizeOr(weights.getDimSize(1), 4096);
-  product.lhsBits = product.rhsBits = 16;
+  auto bitsOf = [](Value operand) {
+    return cast<MemRefType>(operand.getType()).getElementTypeBitWidth();
+  };
+  product.lhsBits = bitsOf(op.getX());
+  product.rhsBits = bitsOf(op.getWeights());
+  // A step is 128 bytes of a row, a line of the caches.
+  int64_t stepDepth = 128 * 8 / std::max(product.lhsBits, product.rhsBits);
 
   SmallVector<std::pair<double, GemmSchedule>> ranked;
   auto consider = [&](const GemmSchedule &schedule) {
@@ -170,14 +182,14 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             plain.stages = stages;
             for (int64_t wavesK : {1, 2, 4, 8}) {
               plain.wavesK = wavesK;
-              plain.tileK = 64 * wavesK;
+              plain.tileK = stepDepth * wavesK;
               if (plain.waves() <= 8) {
                 consider(plain);
               }
             }
             GemmSchedule staged = plain;
             staged.wavesK = 1;
-            staged.tileK = 64;
+            staged.tileK = stepDepth;
             staged.stagesX = staged.stagesWeights = true;
             int64_t copyBytes = staged.waves() * 1024;
             if (tileM * 128 % copyBytes == 0 && tileN * 128 % copyBytes == 0) {

@@ -23,18 +23,19 @@ AXES = {
     "rows": ("off", "on"),
     "static": ("none", "N", "K", "both"),
     "strides": ("dense", "wide"),
+    # D1 is a step of 128 bytes along K, D2 and D4 are two and four.
     "schedule": (
         "",
-        "{tile = [16, 64, 64], waves = [1, 4], stages = 3}",
-        "{tile = [32, 64, 32], waves = [2, 2], stages = 2}",
-        "{tile = [64, 64, 64], waves = [2, 2], stages = 1}",
-        "{tile = [48, 32, 64], waves = [1, 2], stages = 4}",
-        '{tile = [64, 64, 64], waves = [2, 2], stages = 3, lds = "both"}',
-        '{tile = [16, 128, 64], waves = [1, 4], stages = 2, lds = "weights"}',
-        '{tile = [128, 32, 32], waves = [4, 1], stages = 4, lds = "x"}',
-        '{tile = [128, 128, 64], waves = [2, 4], stages = 2, lds = "both"}',
-        "{tile = [16, 16, 256], waves = [1, 1, 4], stages = 3}",
-        "{tile = [32, 48, 128], waves = [2, 1, 2], stages = 2}",
+        "{tile = [16, 64, D1], waves = [1, 4], stages = 3}",
+        "{tile = [32, 64, D1], waves = [2, 2], stages = 2}",
+        "{tile = [64, 64, D1], waves = [2, 2], stages = 1}",
+        "{tile = [48, 32, D1], waves = [1, 2], stages = 4}",
+        '{tile = [64, 64, D1], waves = [2, 2], stages = 3, lds = "both"}',
+        '{tile = [16, 128, D1], waves = [1, 4], stages = 2, lds = "weights"}',
+        '{tile = [128, 32, D1], waves = [4, 1], stages = 4, lds = "x"}',
+        '{tile = [128, 128, D1], waves = [2, 4], stages = 2, lds = "both"}',
+        "{tile = [16, 16, D4], waves = [1, 1, 4], stages = 3}",
+        "{tile = [32, 48, D2], waves = [2, 1, 2], stages = 2}",
     ),
 }
 
@@ -109,7 +110,11 @@ def command_of(case, index, formats):
         for name, value in values.items():
             command += [option, f"{name}={value}"]
     if case["schedule"]:
-        command += ["--schedule", case["schedule"]]
+        schedule = case["schedule"]
+        for steps in (1, 2, 4):
+            depth = steps * 8 * formats[case["format"]]
+            schedule = schedule.replace(f"D{steps}]", f"{depth}]")
+        command += ["--schedule", schedule]
     return command
 
 
