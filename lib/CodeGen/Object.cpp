@@ -3,6 +3,7 @@
 
 #include "tenon/CodeGen/CodeGen.h"
 
+#include "MatrixWaits.h"
 #include "WaitCheck.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -184,6 +185,7 @@ static llvm::Error emitFile(llvm::Module &module, llvm::TargetMachine &machine,
   config->addMachinePasses();
   config->setInitialized();
   std::string errors;
+  passes.add(createMatrixWaitsPass());
   passes.add(createWaitCheckPass(errors));
   if (codeGen.addAsmPrinter(passes, stream, nullptr, type,
                             machineInfo->getMMI().getContext())) {

@@ -1,0 +1,123 @@
+//===- MatrixWaits.cpp - wait states that LLVM 22 leaves out ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "MatrixWaits.h"
+
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/MachineInstrBuilder.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+
+#include <set>
+
+using namespace llvm;
+
+namespace {
+/// What lies between is `states` when LLVM has not seen the product.
+constexpr unsigned unseenStates = 19;
+
+class MatrixWaits : public MachineFunctionPass {
+public:
+  static char ID;
+  MatrixWaits() : MachineFunctionPass(ID) {}
+
+  StringRef getPassName() const override { return "Tenon matrix waits"; }
+  bool runOnMachineFunction(MachineFunction &function) override;
+
+private:
+  bool isProduct(const MachineInstr &instr) const {
+    StringRef name = info->getName(instr.getOpcode());
+    return name.starts_with("V_MFMA") || name.starts_with("V_SMFMAC");
+  }
+  unsigned statesOf(const MachineInstr &instr) const;
+  bool usesResult(const MachineInstr &user, const MachineInstr &product) const;
+  bool meetsUnseen(const MachineBasicBlock &block,
+                   MachineBasicBlock::const_reverse_instr_iterator from,
+                   unsigned states, const MachineInstr &user);
+
+  const TargetInstrInfo *info = nullptr;
+  const TargetRegisterInfo *registers = nullptr;
+  /// Blocks that have been entered from their ends with so many states passed.
+  std::set<std::pair<const MachineBasicBlock *, unsigned>> entered;
+};
+char MatrixWaits::ID = 0;
+} // namespace
+
+/// The wait states that \p instr is for what comes behind it.
+unsigned MatrixWaits::statesOf(const MachineInstr &instr) const {
+  if (instr.isMetaInstruction() || instr.isInlineAsm()) {
+    return 0;
+  }
+  return info->getName(instr.getOpcode()) == "S_NOP"
+             ? instr.getOperand(0).getImm() + 1
+             : 1;
+}
+
+/// Whether \p user reads or writes a register that \p product writes.
+bool MatrixWaits::usesResult(const MachineInstr &user,
+                             const MachineInstr &product) const {
+  Register result = product.getOperand(0).getReg();
+  return any_of(user.operands(), [&](const MachineOperand &operand) {
+    return operand.isReg() && operand.getReg().isPhysical() &&
+           registers->regsOverlap(operand.getReg(), result);
+  });
+}
+
+/// Whether a product that \p user depends on ends exactly unseenStates before
+/// it, on some way back from \p from.
+bool MatrixWaits::meetsUnseen(
+    const MachineBasicBlock &block,
+    MachineBasicBlock::const_reverse_instr_iterator from, unsigned states,
+    const MachineInstr &user) {
+  for (; from != block.instr_rend(); ++from) {
+    if (states == unseenStates && isProduct(*from) && usesResult(user, *from)) {
+      return true;
+    }
+    states += statesOf(*from);
+    if (states > unseenStates) {
+      return false;
+    }
+  }
+  return any_of(block.predecessors(), [&](const MachineBasicBlock *before) {
+    return entered.insert({before, states}).second &&
+           meetsUnseen(*before, before->instr_rbegin(), states, user);
+  });
+}
+
+bool MatrixWaits::runOnMachineFunction(MachineFunction &function) {
+  const TargetSubtargetInfo &subtarget = function.getSubtarget();
+  info = subtarget.getInstrInfo();
+  registers = subtarget.getRegisterInfo();
+  unsigned nop = 0;
+  while (info->getName(nop) != "S_NOP") {
+    ++nop;
+  }
+  bool hasProducts = any_of(function, [&](const MachineBasicBlock &block) {
+    return any_of(block.instrs(),
+                  [&](const MachineInstr &instr) { return isProduct(instr); });
+  });
+  if (!hasProducts) {
+    return false;
+  }
+  bool changed = false;
+  for (MachineBasicBlock &block : function) {
+    for (MachineInstr &instr : block.instrs()) {
+      if (instr.isMetaInstruction() || instr.isInlineAsm() ||
+          isProduct(instr)) {
+        continue;
+      }
+      entered.clear();
+      if (meetsUnseen(block, std::next(instr.getReverseIterator()), 0, instr)) {
+        BuildMI(block, instr, instr.getDebugLoc(), info->get(nop)).addImm(0);
+        changed = true;
+      }
+    }
+  }
+  return changed;
+}
+
+FunctionPass *tenon::codegen::createMatrixWaitsPass() {
+  return new MatrixWaits();
+}
