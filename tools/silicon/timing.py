@@ -36,6 +36,24 @@ def model(tenon, path, launch, mode="sampled", threads=1, timeout=1800, options=
             return json.load(file)["timing"]
 
 
+# How the rows were measured: with so many copies of all operands in turn, as far as
+# they fit some bytes.
+COPIES, MOST_COPIED_BYTES = 101, 32 << 30
+MALL_BYTES = 256 << 20
+
+
+def cache_of(launch):
+    """Where a measured launch finds its operands (--cache): in the memory-side cache when
+    all copies fit it, and in HBM otherwise."""
+    size = sum(
+        argument.bytes
+        for argument in launch.arguments.values()
+        if isinstance(argument, launches.Buffer)
+    )
+    copies = max(1, min(COPIES, MOST_COPIED_BYTES // size))
+    return "mall" if copies * size <= MALL_BYTES else "cold"
+
+
 def mode_of(row):
     """Workgroups that wait for each other need all of them; others can be sampled."""
     return "full" if row.target.waits_for_others else "sampled"
@@ -54,8 +72,13 @@ def model_rows(tenon, objects, rows, jobs=2, report=None, mode=None, options=())
         )
         try:
             described = launches.describe(row.target, row.problem)
+            cache = ("--cache", cache_of(described))
             return index, model(
-                tenon, path, described, mode or mode_of(row), options=options
+                tenon,
+                path,
+                described,
+                mode or mode_of(row),
+                options=(*cache, *options),
             )
         except (SimulationError, launches.LaunchError) as error:
             return index, error

@@ -50,8 +50,9 @@ void cli::addTimingOptions(CLI::App &command, TimingArguments &arguments) {
   command
       .add_option("--cache", arguments.cache,
                   "Where data are at first when time is modelled: cold (in "
-                  "HBM) or warm (in the caches as far as they fit)")
-      ->check(CLI::IsMember({"cold", "warm"}))
+                  "HBM), mall (in the memory-side cache) or warm (in all "
+                  "caches), as far as they fit")
+      ->check(CLI::IsMember({"cold", "mall", "warm"}))
       ->default_str("cold");
   command
       .add_option("--timing-constant", arguments.constants,
@@ -80,6 +81,7 @@ std::optional<sim::TimingOptions> cli::TimingArguments::options() const {
   sim::TimingOptions options;
   options.sampled = mode == "sampled";
   options.warm = cache == "warm";
+  options.warmMall = cache == "mall";
   options.skipValues = skipValues;
   options.trace = !trace.empty();
   for (const std::string &constant : constants) {

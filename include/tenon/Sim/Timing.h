@@ -39,6 +39,8 @@ struct TimingOptions {
   bool sampled = false;
   /// Data begin in the caches instead of in HBM, as far as they fit.
   bool warm = false;
+  /// Data begin in the memory-side cache alone, as far as they fit.
+  bool warmMall = false;
   /// Only what addresses, branches and masks depend on is computed, and never
   /// a matrix product: results are wrong, times the same.
   bool skipValues = false;

@@ -293,14 +293,16 @@ void TimedDispatch::warm(Die &die, DeviceMemoryTiming &device) {
        ++at) {
     device.fill(at);
   }
-  if (!launch.options.warm) {
+  if (!launch.options.warm && !launch.options.warmMall) {
     return;
   }
   launch.setup.memory.forEachAllocation([&](uint64_t base, uint64_t bytes) {
     uint64_t most = std::min<uint64_t>(bytes, launch.facts.mallBytes);
     for (uint64_t at = base / line; at <= (base + most - 1) / line; ++at) {
       device.fill(at);
-      die.memory.fill(at);
+      if (launch.options.warm) {
+        die.memory.fill(at);
+      }
     }
   });
 }

@@ -65,6 +65,12 @@ TEST(SimTimingMemory, LatencyOfEachLevel) {
   EXPECT_EQ(clocksPerLink(kernel),
             inSlots(facts.l2HitClocks + clocksOfNs(facts.hbmNs)) +
                 facts.slotClocks);
+  // The same in the memory-side cache.
+  kernel.timing.warmMall = true;
+  EXPECT_EQ(clocksPerLink(kernel),
+            inSlots(facts.l2HitClocks + clocksOfNs(facts.mallNs)) +
+                facts.slotClocks);
+  kernel.timing.warmMall = false;
   // In the L2 from the start.
   kernel.timing.warm = true;
   EXPECT_EQ(clocksPerLink(kernel),
