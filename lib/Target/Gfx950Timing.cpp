@@ -14,14 +14,14 @@ namespace tenon::target {
 const TimingFacts &gfx950Timing() {
   // docs/explanation/timing-model.md.
   static const CalibrationClass calibration[] = {
-      {"f4gemm", MatrixUse::F4, 0.085, 0.223, 101},
-      {"bf16gemm", MatrixUse::F16, 0.068, 0.129, 33},
-      {"fp8gemm_blockscale", MatrixUse::F8, 0.113, 0.207, 30},
+      {"f4gemm", MatrixUse::F4, 0.077, 0.214, 638},
+      {"bf16gemm", MatrixUse::F16, 0.049, 0.142, 214},
+      {"fp8gemm_blockscale", MatrixUse::F8, 0.092, 0.188, 148},
       {"kda_decode", MatrixUse::None, 0.065, 0.143, 5},
   };
   static const TimingFacts facts = {
-      .launchUs = 3.0,        // fitted
-      .endToEndUs = 0.8,      // 3.8 us for an empty launch, less launchUs
+      .launchUs = 3.4,        // fitted
+      .endToEndUs = 0.4,      // 3.8 us for an empty launch, less launchUs
       .dependentGapUs = 1.0,  // assumed
       .dispatchClocks = 8,    // assumed
       .waveStartClocks = 200, // assumed
@@ -60,10 +60,10 @@ const TimingFacts &gfx950Timing() {
       .hbmBandwidth = 6.5e12,       // fitted
       .atomicClocks = 100,          // assumed
 
-      .matrixClockF32 = 2.1e9, // assumed
-      .matrixClockF16 = 1.6e9, // fitted
-      .matrixClockF8 = 1.5e9,  // fitted
-      .matrixClockF4 = 1.5e9,  // fitted
+      .matrixClockF32 = 2.1e9,  // assumed
+      .matrixClockF16 = 1.75e9, // fitted
+      .matrixClockF8 = 1.65e9,  // fitted
+      .matrixClockF4 = 1.65e9,  // fitted
 
       .calibration = calibration,
   };
