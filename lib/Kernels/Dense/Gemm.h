@@ -25,6 +25,8 @@ struct GemmSchedule {
   /// Which operands go through LDS, where waves share what they copied.
   bool stagesX = false;
   bool stagesWeights = false;
+  /// Whether copies, reads of LDS and products take turns (tile-schedule).
+  bool interleaves = false;
 
   int64_t waves() const { return wavesM * wavesN * wavesK; }
   bool operator==(const GemmSchedule &) const = default;
@@ -34,7 +36,8 @@ struct GemmSchedule {
 /// `{tile = [m, n, k], waves = [m, n], stages = s}`, waves along K as a third
 /// number, and `lds = "x"`,
 /// `"weights"` or
-/// `"both"` for operands that go through LDS.
+/// `"both"` for operands that go through LDS, with
+/// `order = "interleave"`.
 mlir::DictionaryAttr toAttribute(mlir::Builder &builder,
                                  const GemmSchedule &schedule);
 

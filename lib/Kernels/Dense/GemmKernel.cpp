@@ -481,6 +481,9 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
       builder.getI32IntegerAttr(schedule->waves()), /*lds_bytes=*/IntegerAttr(),
       /*waves_per_simd=*/IntegerAttr(), /*scheduler=*/StringAttr(), ArrayAttr(),
       ArrayAttr());
+  if (schedule->interleaves) {
+    kernel->setAttr("tile.schedule", builder.getStringAttr("interleave"));
+  }
   for (auto [index, attrs] : llvm::enumerate(argAttrs)) {
     kernel.setArgAttrs(index, attrs);
   }

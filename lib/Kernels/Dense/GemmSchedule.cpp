@@ -28,6 +28,9 @@ DictionaryAttr kernels::dense::toAttribute(Builder &b,
                                              : "x";
     entries.push_back(b.getNamedAttr("lds", b.getStringAttr(lds)));
   }
+  if (schedule.interleaves) {
+    entries.push_back(b.getNamedAttr("order", b.getStringAttr("interleave")));
+  }
   return b.getDictionaryAttr(entries);
 }
 
@@ -64,12 +67,16 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   auto stages = attribute.getAs<IntegerAttr>("stages");
   auto lds = attribute.getAs<StringAttr>("lds");
   StringRef staged = lds ? lds.getValue() : "none";
-  size_t known = lds ? 4 : 3;
-  bool knownLds = llvm::is_contained({"none", "x", "weights", "both"}, staged);
+  auto order = attribute.getAs<StringAttr>("order");
+  size_t known = 3 + (lds ? 1 : 0) + (order ? 1 : 0);
+  bool knownLds =
+      llvm::is_contained({"none", "x", "weights", "both"}, staged) &&
+      (!order || (order.getValue() == "interleave" && staged != "none"));
   if (!tile || !waves || !stages || !knownLds || attribute.size() != known) {
     return op.emitOpError("a schedule is {tile = [m, n, k], waves = [m, n], "
                           "stages = s} of positive integers, with lds = \"x\", "
-                          "\"weights\" or \"both\" if wanted; found ")
+                          "\"weights\" or \"both\" and order = \"interleave\" "
+                          "if wanted; found ")
            << attribute;
   }
   GemmSchedule schedule;
@@ -80,6 +87,7 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   schedule.wavesN = (*waves)[1];
   schedule.wavesK = waves->size() == 3 ? waves->back() : 1;
   schedule.stages = stages.getInt();
+  schedule.interleaves = static_cast<bool>(order);
   schedule.stagesX = staged == "x" || staged == "both";
   schedule.stagesWeights = staged == "weights" || staged == "both";
   int64_t count = schedule.waves();
@@ -191,6 +199,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             staged.wavesK = 1;
             staged.tileK = stepDepth;
             staged.stagesX = staged.stagesWeights = true;
+            staged.interleaves = true;
             int64_t copyBytes = staged.waves() * 1024;
             if (tileM * 128 % copyBytes == 0 && tileN * 128 % copyBytes == 0) {
               consider(staged);
