@@ -18,8 +18,6 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::rocdl;
 
-// Bit `nt` of the cache policy of a buffer access.
-static constexpr int32_t nontemporalPolicy = 2;
 // Groups of instructions for sched.barrier: everything but vector memory, and
 // everything but memory.
 static constexpr uint32_t allButVectorMemory = 0x78F;

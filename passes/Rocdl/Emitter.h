@@ -3,8 +3,9 @@
 //
 // The state of convert-tile-to-rocdl for one kernel. The pass is split by
 // concern: Emitter.cpp (kernel, scalars), Arithmetic.cpp (element-wise ops and
-// renaming of registers), Memory.cpp (device memory), Lds.cpp (LDS, barriers),
-// Reduce.cpp (reductions), LaneMap.cpp (thread index to coordinates).
+// renaming of registers), Memory.cpp (device memory), Lds.cpp (LDS), Copy.cpp
+// (copies into LDS, waits, barriers), Mma.cpp (matrix products), Reduce.cpp
+// (reductions), LaneMap.cpp (thread index to coordinates).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +34,9 @@ struct Parts {
     return static_cast<int64_t>(width) * values.size();
   }
 };
+
+/// Bit `nt` of the cache policy of a buffer access.
+inline constexpr int32_t nontemporalPolicy = 2;
 
 /// A view of device memory: buffer descriptor and strides in bytes.
 struct BufferView {

@@ -12,8 +12,6 @@ using namespace tenon::rocdl;
 // Word 3 of a raw buffer descriptor: 32-bit data format, so that the range
 // check counts bytes.
 static constexpr int32_t rawBufferFlags = 7 << 12 | 4 << 15;
-// Bit `nt` of the cache policy of a buffer access.
-static constexpr int32_t nontemporalPolicy = 2;
 
 int64_t tenon::rocdl::knownDivisor(OpFoldResult value) {
   static constexpr int64_t any = int64_t(1) << 30;
