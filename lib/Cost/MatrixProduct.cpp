@@ -82,16 +82,21 @@ cost::matrixProductCost(const MatrixProduct &product, const MatrixTile &tile,
       sharing * ldsReads * steps * tile.k / facts.ldsReadBytesPerClock;
   double memoryLatency = timing.l2HitClocks / facts.clockHz +
                          (timing.mallNs + timing.hbmNs) * 1e-9;
-  double chain =
-      (steps / std::max(1u, tile.stages - 1) + workgroupTrips) * memoryLatency;
+  double ends = workgroupTrips * memoryLatency;
   if (tile.wavesK > 1) {
     // The sums of the waves along K go through LDS, written by all of them.
     ldsClocks += 2.0 * tile.m * columns * 4.0 * tile.wavesK /
                  facts.ldsWriteBytesPerClock;
-    chain += memoryLatency / 2;
+    ends += memoryLatency / 2;
   }
-  double busiest = std::max({matrixClocks, l1Clocks, ldsClocks});
-  double onUnit = std::max(onOne * busiest / facts.clockHz, rounds * chain);
+  // A step takes what the busiest unit works for all workgroups of the compute
+  // unit, or its share of a round trip when the steps in flight do not cover
+  // that.
+  double together = std::min<double>(onOne, resident);
+  double stepTime = together * std::max({matrixClocks, l1Clocks, ldsClocks}) /
+                    steps / facts.clockHz;
+  double flight = (memoryLatency + stepTime) / std::max(1u, tile.stages - 1);
+  double onUnit = rounds * (steps * std::max(stepTime, flight) + ends);
   double l2Bandwidth = timing.l2ChannelBytesPerClock * timing.l2Channels *
                        facts.xcds * facts.clockHz;
   double l2Time = workgroups * steps * (lhsTile + rhsTile) / l2Bandwidth;
