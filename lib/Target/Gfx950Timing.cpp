@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Constants marked "fitted" change only together with a run of
-// tools/silicon/calibrate.py that does not worsen
+// tools/calibrate.py that does not worsen
 // docs/explanation/timing-model.md.
 //
 //===----------------------------------------------------------------------===//

@@ -26,7 +26,7 @@ struct CalibrationClass {
 /// What the timing model takes from a chip beyond ChipFacts. Clocks are engine
 /// clocks at ChipFacts::clockHz; times that belong to the fabric and the memory
 /// are in nanoseconds. Each figure of a table names its source, "fitted" (by
-/// tools/silicon/calibrate.py) or "assumed".
+/// tools/calibrate.py) or "assumed".
 struct TimingFacts {
   // Launch.
   double launchUs;       ///< of a kernel that does nothing
