@@ -76,8 +76,11 @@ static int compileCommand(CompileArguments &arguments) {
     llvm::raw_ostream &stream =
         arguments.output == "-" ? llvm::errs() : llvm::outs();
     stream << codegen::formatReports(compiled->reports,
-                                     llvm::cantFail(std::move(target)))
-           << "  schedule        " << compiled->schedule << "\n";
+                                     llvm::cantFail(std::move(target)));
+    // A tile program written by hand has none.
+    if (!compiled->schedule.empty()) {
+      stream << "  schedule        " << compiled->schedule << "\n";
+    }
     stream.flush();
   }
   if (!arguments.reportJson.empty() &&
