@@ -1,0 +1,27 @@
+// out[512, 512] = x[512, 1024] w[512, 1024]^T, a tile of 64 x 64 per workgroup.
+module attributes {tile.target = #tile.target<"gfx950">} {
+tile.kernel @gemm(%x: !tile.ptr<bf16>, %w: !tile.ptr<bf16>, %out: !tile.ptr<f32>)
+    attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %tile = arith.constant 64 : i32
+  %step = arith.constant 64 : i32
+  %k = arith.constant 1024 : i32
+  %bytes = arith.constant 1048576 : i32
+  %xv = tile.view %x strides [1024, 1] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %wv = tile.view %w strides [1, 1024] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %ov = tile.view %out strides [512, 1] bytes %bytes : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %wx = tile.workgroup_id 0
+  %wy = tile.workgroup_id 1
+  %row = arith.muli %wx, %tile : i32
+  %col = arith.muli %wy, %tile : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %acc = scf.for %i = %c0 to %k step %step iter_args(%c = %zero) -> tensor<64x64xf32> : i32 {
+    %a = tile.load %xv[%row, %i] : !tile.view<2 x bf16> -> tensor<64x64xbf16>
+    %b = tile.load %wv[%i, %col] : !tile.view<2 x bf16> -> tensor<64x64xbf16>
+    %n = tile.mma %a, %b, %c : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %n : tensor<64x64xf32>
+  }
+  tile.store %acc, %ov[%row, %col] : tensor<64x64xf32>, !tile.view<2 x f32>
+  tile.return
+}
+}
