@@ -44,7 +44,7 @@ def TenonLowerToTile : Pass<"tenon-lower-to-tile", "::mlir::ModuleOp"> {
 def TileSelectPrecision : Pass<"tile-select-precision", "::tenon::tile::KernelOp"> {
   let summary = "Choose the instructions of matrix products";
   let description = [{
-    Sets `instruction` on each `tile.mma` that has none: of the MFMA instructions
+    Sets `instruction` on each `tile.mma` that has none: of the chip's MFMA instructions
     for its element types and of equal accuracy, the one of the highest rate, then
     of the most reuse of operands, whose shape divides among the kernel's waves.
     BF16, FP16 and FP8 products are exact and added in FP32; FP32 operands take the

@@ -14,31 +14,64 @@ namespace tenon {
 namespace {
 struct TileSelectPrecision
     : tenon::impl::TileSelectPrecisionBase<TileSelectPrecision> {
-  /// The instructions [mn, k] for a product of two tiles of \p format, of equal
-  /// throughput, the one with more reuse of operands first.
-  static SmallVector<std::array<int64_t, 2>>
-  instructionsFor(layout::MfmaFormat format) {
-    using layout::MfmaFormat;
-    switch (format) {
-    case MfmaFormat::F32:
-      return {{32, 2}, {16, 4}};
-    case MfmaFormat::F16:
-      return {{32, 16}, {16, 32}};
-    case MfmaFormat::F8:
-      return {{32, 64}, {16, 128}};
-    default:
-      return {};
+  /// The format of the chip that holds elements of \p type, or nothing.
+  static std::optional<target::MatrixFormat>
+  formatOf(Type type, const target::TargetInfo &target) {
+    using target::MatrixFormat;
+    bool isOcp = target.facts().fp8Flavour == target::Fp8Flavour::OCP;
+    if (type.isF32()) {
+      return MatrixFormat::F32;
     }
+    if (type.isF16()) {
+      return MatrixFormat::F16;
+    }
+    if (type.isBF16()) {
+      return MatrixFormat::BF16;
+    }
+    if (isa<Float8E4M3FNType>(type) && isOcp) {
+      return MatrixFormat::FP8;
+    }
+    if (isa<Float8E5M2Type>(type) && isOcp) {
+      return MatrixFormat::BF8;
+    }
+    return std::nullopt;
   }
 
-  LogicalResult choose(tile::MmaOp mma) {
+  /// The instructions [mn, k] of the chip for a product of two tiles, those of
+  /// the highest rate first, then those with more reuse of operands.
+  static SmallVector<std::array<int64_t, 2>>
+  instructionsFor(Type lhs, Type rhs, const target::TargetInfo &target) {
+    auto a = formatOf(lhs, target);
+    auto b = formatOf(rhs, target);
+    if (!a || !b) {
+      return {};
+    }
+    std::vector<target::Mfma> known = target.mfmasFor(*a, *b);
+    llvm::erase_if(known, [](const target::Mfma &mfma) {
+      return mfma.m != mfma.n || (mfma.m != 16 && mfma.m != 32);
+    });
+    llvm::stable_sort(known, [](const target::Mfma &x, const target::Mfma &y) {
+      // Rates as flops per clock, by cross products.
+      uint64_t left = x.flops() * y.cycles();
+      uint64_t right = y.flops() * x.cycles();
+      return left != right ? left > right : x.m > y.m;
+    });
+    SmallVector<std::array<int64_t, 2>> instructions;
+    for (const target::Mfma &mfma : known) {
+      instructions.push_back({mfma.m, mfma.k});
+    }
+    return instructions;
+  }
+
+  LogicalResult choose(tile::MmaOp mma, const target::TargetInfo &target) {
     auto lhs = cast<RankedTensorType>(mma.getLhs().getType());
     auto rhs = cast<RankedTensorType>(mma.getRhs().getType());
-    auto format = tile::mfmaFormat(lhs.getElementType());
-    if (!format || lhs.getElementType() != rhs.getElementType() ||
-        instructionsFor(*format).empty()) {
-      return mma.emitOpError("no instruction multiplies ")
-             << lhs.getElementType() << " by " << rhs.getElementType();
+    auto instructions =
+        instructionsFor(lhs.getElementType(), rhs.getElementType(), target);
+    if (instructions.empty()) {
+      return mma.emitOpError("no instruction of ")
+             << target.chip() << " multiplies " << lhs.getElementType()
+             << " by " << rhs.getElementType();
     }
     int64_t rank = lhs.getRank();
     int64_t m = lhs.getDimSize(rank - 2);
@@ -65,7 +98,7 @@ struct TileSelectPrecision
       }
       return false;
     };
-    for (std::array<int64_t, 2> instruction : instructionsFor(*format)) {
+    for (std::array<int64_t, 2> instruction : instructions) {
       if (fits(instruction)) {
         mma.setInstruction(instruction);
         return success();
@@ -77,13 +110,23 @@ struct TileSelectPrecision
   }
 
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([&](tile::MmaOp mma) {
-      return mma.getInstruction() || succeeded(choose(mma))
-                 ? WalkResult::advance()
-                 : WalkResult::interrupt();
+    SmallVector<tile::MmaOp> products;
+    getOperation().walk([&](tile::MmaOp mma) {
+      if (!mma.getInstruction()) {
+        products.push_back(mma);
+      }
     });
-    if (result.wasInterrupted()) {
-      signalPassFailure();
+    if (products.empty()) {
+      return;
+    }
+    FailureOr<target::TargetInfo> target = tile::getTarget(getOperation());
+    if (failed(target)) {
+      return signalPassFailure();
+    }
+    for (tile::MmaOp mma : products) {
+      if (failed(choose(mma, *target))) {
+        return signalPassFailure();
+      }
     }
   }
 };

@@ -153,7 +153,8 @@ private:
   struct MfmaForm {
     std::string name; ///< empty: there is none
     llvm::SmallVector<mlir::Value> rest;
-    bool inWords = false; ///< operands are vectors of i32
+    bool inWords = false;  ///< operands are vectors of i32
+    bool inHalves = false; ///< ... of i16
   };
   MfmaForm mfmaForm(tile::MmaOp op, unsigned rowDim);
   /// The vector width in which \p tile is kept between operations.

@@ -51,6 +51,12 @@ static std::string mfmaName(ArrayRef<int64_t> instruction, Type type) {
   if ((type.isBF16() || type.isF16()) && wide) {
     return "llvm.amdgcn.mfma.f32." + shape + (type.isBF16() ? ".bf16" : ".f16");
   }
+  bool narrow = (instruction[0] == 16 && instruction[1] == 16) ||
+                (instruction[0] == 32 && instruction[1] == 8);
+  if ((type.isBF16() || type.isF16()) && narrow) {
+    return "llvm.amdgcn.mfma.f32." + shape +
+           (type.isBF16() ? "bf16.1k" : "f16");
+  }
   if (type.isF32() && fp32) {
     return "llvm.amdgcn.mfma.f32." + shape + "f32";
   }
@@ -94,6 +100,8 @@ Emitter::MfmaForm Emitter::mfmaForm(tile::MmaOp op, unsigned rowDim) {
   } else if (lhs == rhs) {
     form.name = mfmaName(instruction, lhs);
     form.rest = {zero, zero, zero};
+    // These take bf16 as integers.
+    form.inHalves = StringRef(form.name).ends_with("bf16.1k");
   }
   return form;
 }
@@ -126,8 +134,9 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
   Parts a = repack(parts(op.getLhs()), elements);
   Parts c = repack(parts(op.getRhs()), elements);
   Parts sums = repack(parts(op.getAccumulator()), held);
-  if (form.inWords) {
-    auto words = VectorType::get(elements / 4, b.getI32Type());
+  if (form.inWords || form.inHalves) {
+    auto words = form.inWords ? VectorType::get(elements / 4, b.getI32Type())
+                              : VectorType::get(elements, b.getI16Type());
     for (Parts *operand : {&a, &c}) {
       for (Value &value : operand->values) {
         value = LLVM::BitcastOp::create(b, loc, words, value);

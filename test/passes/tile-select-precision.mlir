@@ -1,5 +1,6 @@
 // RUN: tenon-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-select-precision))' | FileCheck %s
 
+module attributes {tile.target = #tile.target<"gfx950">} {
 // The larger instruction reads each operand less often: it comes first when it divides
 // the tile among the waves.
 // CHECK-LABEL: @large
@@ -54,4 +55,5 @@ tile.kernel @slices(%p: !tile.ptr<f32>) attributes {waves = 4 : i32} {
   %c = arith.constant dense<0.0> : tensor<4x32x32xf32>
   %r = tile.mma %a, %b, %c : tensor<4x32x32xbf16>, tensor<4x32x32xbf16>, tensor<4x32x32xf32>
   tile.return
+}
 }

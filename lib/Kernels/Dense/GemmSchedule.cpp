@@ -174,6 +174,8 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       ranked.emplace_back(*time, schedule);
     }
   };
+  // Copies of 16 bytes per lane fill swizzled tiles.
+  bool copiesWide = llvm::is_contained(target.facts().directToLdsWidths, 16u);
   for (int64_t tileM : {16, 32, 64, 128, 256}) {
     for (int64_t tileN : {16, 32, 64, 128, 256}) {
       for (int64_t wavesM : {1, 2, 4}) {
@@ -201,7 +203,8 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             staged.stagesX = staged.stagesWeights = true;
             staged.interleaves = true;
             int64_t copyBytes = staged.waves() * 1024;
-            if (tileM * 128 % copyBytes == 0 && tileN * 128 % copyBytes == 0) {
+            if (copiesWide && tileM * 128 % copyBytes == 0 &&
+                tileN * 128 % copyBytes == 0) {
               consider(staged);
             }
           }
