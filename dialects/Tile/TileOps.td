@@ -172,9 +172,11 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
 def Tile_OrderFenceOp : Tile_Op<"order_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Keeps the order of memory accesses across this point";
   let description = [{
-    No vector-memory access moves across it, in either direction. It costs no
-    instruction and waits for nothing: vector loads return in order, so the
-    order of issue decides what a later wait has to cover.
+    No vector-memory access and no matrix product moves across it, in either
+    direction. It costs no instruction and waits for nothing: vector loads return
+    in order, so the order of issue decides what a later wait has to cover. A
+    product that moved up between loads would wait for its operands there, and
+    hold up the loads behind it.
   }];
   let assemblyFormat = "attr-dict";
 }

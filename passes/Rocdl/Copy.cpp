@@ -349,7 +349,8 @@ LLVM::InlineAsmOp Emitter::pin(uint32_t mayCross, const Twine &text) {
 
 void Emitter::emitOrderFence() {
   flushGuarded();
-  pin(allButVectorMemory);
+  // A matrix product that LLVM moved up among loads would wait there.
+  pin(allButCopiesAndMatrix);
 }
 
 void Emitter::emitBarrier() {
