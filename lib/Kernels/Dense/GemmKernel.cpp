@@ -12,7 +12,7 @@
 
 #include "Gemm.h"
 
-#include "../PlanBuilder.h"
+#include "../KernelArguments.h"
 #include "../TileBuilder.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -390,12 +390,8 @@ void GemmKernel::writeOut(ValueRange sums) {
 }
 
 void GemmKernel::write(tile::KernelOp kernel) {
-  Block &body = kernel.getBody().front();
-  t.builder().setInsertionPointToStart(&body);
-  for (auto [index, arg] : llvm::enumerate(body.getArguments())) {
-    StringRef name = kernel.getArgAttrOfType<StringAttr>(index, "tile.name");
-    args[name] = arg;
-  }
+  t.builder().setInsertionPointToStart(&kernel.getBody().front());
+  args = KernelArguments::byName(kernel);
   identify();
   SmallVector<Value> sums = accumulate();
   for (size_t part = 0; part < sums.size(); ++part) {
@@ -423,30 +419,17 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
                           "have a kernel so far");
   }
   PlanBuilder plan(builder, (name + "_plan").str(), op);
-  SmallVector<Type> types;
-  SmallVector<DictionaryAttr> argAttrs;
-  auto argument = [&](StringRef argName, Type type) {
-    types.push_back(type);
-    argAttrs.push_back(builder.getDictionaryAttr(
-        builder.getNamedAttr("tile.name", builder.getStringAttr(argName))));
-  };
   SmallVector<spec::OperandContract> contracts = op.getOperandContracts();
-  for (const spec::OperandContract &contract : contracts) {
-    Type element = cast<MemRefType>(contract.value.getType()).getElementType();
-    argument(contract.name, tile::PtrType::get(op.getContext(), element));
-    plan.pointer(contract.name);
-  }
-  auto scalar = [&](StringRef argName, Value value) {
-    argument(argName, builder.getI32Type());
-    plan.scalar32(value);
-  };
+  KernelArguments arguments(builder, plan);
+  arguments.pointers(contracts);
   for (const spec::OperandContract &contract : contracts) {
     if (!contract.freeStride) {
       continue;
     }
     Value stride = plan.strideBytes(contract.name);
-    scalar((contract.name + "_stride").str(),
-           plan.floorDiv(stride, plan.constant(contract.alignment)));
+    arguments.scalar32(
+        (contract.name + "_stride").str(),
+        plan.floorDiv(stride, plan.constant(contract.alignment)));
     int64_t tile =
         contract.name == "weights" ? schedule->tileN : schedule->tileM;
     plan.require(arith::CmpIPredicate::slt,
@@ -459,14 +442,14 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
   Value tokens = plan.size("x", 0);
   Value depth = plan.size("x", 1);
   Value outColumns = plan.size("out", 1);
-  scalar("K", depth);
-  scalar("N/2", outColumns);
+  arguments.scalar32("K", depth);
+  arguments.scalar32("N/2", outColumns);
   auto range = [&](Value given, StringRef begin, StringRef end, Value all,
                    int64_t tile) {
     Value from = given ? plan.scalar(begin) : plan.constant(0);
     Value to = given ? plan.scalar(end) : all;
-    scalar(begin, from);
-    scalar(end, to);
+    arguments.scalar32(begin, from);
+    arguments.scalar32(end, to);
     return plan.ceilDiv(plan.sub(to, from), plan.constant(tile));
   };
   Value gridX = range(op.getColBegin(), "col_begin", "col_end", outColumns,
@@ -475,20 +458,11 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
       range(op.getRowBegin(), "row_begin", "row_end", tokens, schedule->tileM);
   plan.launch(name, gridX, gridY, plan.constant(1), schedule->waves() * 64);
 
-  auto kernel = tile::KernelOp::create(
-      builder, op.getLoc(), builder.getStringAttr(name),
-      TypeAttr::get(builder.getFunctionType(types, {})),
-      builder.getI32IntegerAttr(schedule->waves()), /*lds_bytes=*/IntegerAttr(),
-      /*waves_per_simd=*/IntegerAttr(), /*scheduler=*/StringAttr(), ArrayAttr(),
-      ArrayAttr());
+  tile::KernelOp kernel =
+      arguments.createKernel(op.getLoc(), name, schedule->waves());
   if (schedule->interleaves) {
     kernel->setAttr("tile.schedule", builder.getStringAttr("interleave"));
   }
-  for (auto [index, attrs] : llvm::enumerate(argAttrs)) {
-    kernel.setArgAttrs(index, attrs);
-  }
-  Block &body = kernel.getBody().emplaceBlock();
-  body.addArguments(types, SmallVector<Location>(types.size(), op.getLoc()));
   OpBuilder::InsertionGuard guard(builder);
   GemmKernel(op, *schedule, builder).write(kernel);
   return success();

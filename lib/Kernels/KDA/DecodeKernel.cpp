@@ -13,7 +13,7 @@
 
 #include "Decode.h"
 
-#include "../PlanBuilder.h"
+#include "../KernelArguments.h"
 #include "../TileBuilder.h"
 
 #include "tenon/Layout/Scatter.h"
@@ -359,12 +359,8 @@ void DecodeKernel::writeOut(Value o) {
 }
 
 void DecodeKernel::write(tile::KernelOp kernel) {
-  Block &body = kernel.getBody().front();
-  t.builder().setInsertionPointToStart(&body);
-  for (auto [index, arg] : llvm::enumerate(body.getArguments())) {
-    StringRef name = kernel.getArgAttrOfType<StringAttr>(index, "tile.name");
-    args[name] = arg;
-  }
+  t.builder().setInsertionPointToStart(&kernel.getBody().front());
+  args = KernelArguments::byName(kernel);
   identify();
   loadPrologue();
   loadState();
@@ -402,25 +398,14 @@ LogicalResult kernels::kda::lowerDecode(spec::KdaDecodeOp op,
   }
   SmallVector<spec::OperandContract> contracts = op.getOperandContracts();
   PlanBuilder plan(builder, (name + "_plan").str(), op);
-  SmallVector<Type> types;
-  SmallVector<DictionaryAttr> argAttrs;
-  auto argument = [&](StringRef argName, Type type) {
-    types.push_back(type);
-    argAttrs.push_back(builder.getDictionaryAttr(
-        builder.getNamedAttr("tile.name", builder.getStringAttr(argName))));
-  };
-  for (const spec::OperandContract &contract : contracts) {
-    Type element = cast<MemRefType>(contract.value.getType()).getElementType();
-    argument(contract.name, tile::PtrType::get(op.getContext(), element));
-    plan.pointer(contract.name);
-  }
+  KernelArguments arguments(builder, plan);
+  arguments.pointers(contracts);
   for (const spec::OperandContract &contract : contracts) {
     if (contract.freeStride) {
-      argument((contract.name + "_stride").str(), contract.wideStride
-                                                      ? builder.getI64Type()
-                                                      : builder.getI32Type());
-      Value stride = plan.strideBytes(contract.name);
-      contract.wideStride ? plan.scalar64(stride) : plan.scalar32(stride);
+      std::string stride = (contract.name + "_stride").str();
+      Value bytes = plan.strideBytes(contract.name);
+      contract.wideStride ? arguments.scalar64(stride, bytes)
+                          : arguments.scalar32(stride, bytes);
     }
   }
   bool sd = op.getConvLayout() == spec::ConvLayout::SD;
@@ -432,23 +417,14 @@ LogicalResult kernels::kda::lowerDecode(spec::KdaDecodeOp op,
                plan.constant(int64_t(1) << 31),
                "conv_state: one slot must be below 2^31 bytes");
   if (!sd) {
-    argument("columns", builder.getI32Type());
-    plan.scalar32(columns);
+    arguments.scalar32("columns", columns);
   }
   plan.launch(name, plan.constant(op.getHeads()), plan.size("slot", 0),
               plan.constant(1), waves * 64);
 
-  auto kernel = tile::KernelOp::create(
-      builder, op.getLoc(), builder.getStringAttr(name),
-      TypeAttr::get(builder.getFunctionType(types, {})),
-      builder.getI32IntegerAttr(waves), /*lds_bytes=*/IntegerAttr(),
-      builder.getI32IntegerAttr(decodeWavesPerSimd(op, waves, *target)),
-      schedule.getAs<StringAttr>("scheduler"), ArrayAttr(), ArrayAttr());
-  for (auto [index, attrs] : llvm::enumerate(argAttrs)) {
-    kernel.setArgAttrs(index, attrs);
-  }
-  Block &body = kernel.getBody().emplaceBlock();
-  body.addArguments(types, SmallVector<Location>(types.size(), op.getLoc()));
+  tile::KernelOp kernel = arguments.createKernel(op.getLoc(), name, waves);
+  kernel.setWavesPerSimd(decodeWavesPerSimd(op, waves, *target));
+  kernel.setSchedulerAttr(schedule.getAs<StringAttr>("scheduler"));
   OpBuilder::InsertionGuard guard(builder);
   DecodeKernel(op, waves, builder).write(kernel);
   return success();
