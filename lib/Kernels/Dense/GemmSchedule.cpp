@@ -57,6 +57,21 @@ static int64_t instructionDepth(spec::GemmOp op) {
   return op.getFormat() == spec::GemmFormat::BF16 ? 32 : 128;
 }
 
+static unsigned bitsOf(Value operand) {
+  return cast<MemRefType>(operand.getType()).getElementTypeBitWidth();
+}
+
+/// Bytes of \p rows rows of \p operand in one step.
+static int64_t stepBytes(const GemmSchedule &schedule, int64_t rows,
+                         Value operand) {
+  return rows * schedule.tileK * bitsOf(operand) / 8;
+}
+
+/// Bytes of one copy into LDS by all waves, 16 per lane.
+static int64_t copyBytes(const GemmSchedule &schedule) {
+  return schedule.waves() * 64 * 16;
+}
+
 FailureOr<GemmSchedule>
 kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   auto tile = integers(attribute, "tile", 3);
@@ -110,17 +125,14 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
     return op.emitOpError("waves along K read their operands into registers, a "
                           "schedule with them has no lds");
   }
-  // A copy is 16 bytes per lane.
-  int64_t copyBytes = schedule.waves() * 64 * 16;
   auto checkCopy = [&](bool isStaged, StringRef operand, int64_t rows,
                        Value value) -> LogicalResult {
-    unsigned bits = cast<MemRefType>(value.getType()).getElementTypeBitWidth();
-    int64_t bytes = rows * schedule.tileK * bits / 8;
-    if (isStaged && bytes % copyBytes != 0) {
+    int64_t bytes = stepBytes(schedule, rows, value);
+    if (isStaged && bytes % copyBytes(schedule) != 0) {
       return op.emitOpError("a step of ")
              << operand << " is " << bytes << " bytes, which " << count
              << " waves do not copy into LDS in whole instructions of "
-             << copyBytes << " bytes";
+             << copyBytes(schedule) << " bytes";
     }
     return success();
   };
@@ -147,9 +159,6 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   product.m = op.getExpectedTokens().value_or(16);
   product.n = sizeOr(weights.getDimSize(0), 4096);
   product.k = sizeOr(weights.getDimSize(1), 4096);
-  auto bitsOf = [](Value operand) {
-    return cast<MemRefType>(operand.getType()).getElementTypeBitWidth();
-  };
   product.lhsBits = bitsOf(op.getX());
   product.rhsBits = bitsOf(op.getWeights());
   // A step is 128 bytes of a row, a line of the caches.
@@ -202,9 +211,11 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             staged.tileK = stepDepth;
             staged.stagesX = staged.stagesWeights = true;
             staged.interleaves = true;
-            int64_t copyBytes = staged.waves() * 1024;
-            if (copiesWide && tileM * 128 % copyBytes == 0 &&
-                tileN * 128 % copyBytes == 0) {
+            bool copiesWhole =
+                stepBytes(staged, tileM, op.getX()) % copyBytes(staged) == 0 &&
+                stepBytes(staged, tileN, op.getWeights()) % copyBytes(staged) ==
+                    0;
+            if (copiesWide && copiesWhole) {
               consider(staged);
             }
           }
