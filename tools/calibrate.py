@@ -22,7 +22,7 @@ import os
 import sys
 import time
 
-from silicon import launch, timing
+from silicon import launch, options, timing
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -63,18 +63,8 @@ def make_parser():
     add = parser.add_argument
     add("command", choices=("table", "winners", "fit"))
     add("--times", required=True, metavar="CSV", help="measured rows, silicon_times.csv")
-    add(
-        "--objects",
-        metavar="FOLDER",
-        default=os.environ.get("TENON_AITER_DIR"),
-        help="a copy of ROCm/aiter (default: $TENON_AITER_DIR)",
-    )
-    add(
-        "--tenon",
-        metavar="PROGRAM",
-        default=os.path.join(ROOT, "build", "bin", "tenon"),
-        help="default: %(default)s",
-    )
+    options.add_objects(parser)
+    options.add_tenon(parser)
     add(
         "--part",
         choices=("all", "fitted", "held-back"),

@@ -17,9 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-from silicon import launch, timing
+from silicon import launch, options, timing
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FORMATS = {"bf16gemm": "bf16"}
 
 
@@ -30,16 +29,11 @@ def make_parser():
     )
     add = parser.add_argument
     add("--times", required=True, metavar="CSV", help="measured rows, silicon_times.csv")
-    add(
-        "--objects",
-        metavar="FOLDER",
-        default=os.environ.get("TENON_AITER_DIR"),
-        help="a copy of ROCm/aiter (default: $TENON_AITER_DIR)",
-    )
+    options.add_objects(parser)
     add(
         "--bin",
         metavar="FOLDER",
-        default=os.path.join(ROOT, "build", "bin"),
+        default=options.BUILD_BIN,
         help="where tenon and tenon-opt are (default: %(default)s)",
     )
     add("--family", choices=FORMATS, default="bf16gemm")

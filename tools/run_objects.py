@@ -10,13 +10,10 @@ fast it was executed. Inputs must stay as they are. Exit codes: 0 every case agr
 
 import argparse
 import collections
-import os
 import shlex
 import sys
 
-from silicon import cases, launch
-
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from silicon import cases, launch, options
 
 
 def make_parser():
@@ -25,19 +22,8 @@ def make_parser():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add(
-        "--objects",
-        metavar="FOLDER",
-        default=os.environ.get("TENON_AITER_DIR"),
-        help="a copy of ROCm/aiter, whose hsa/gfx950 holds the code objects "
-        "(default: $TENON_AITER_DIR)",
-    )
-    add(
-        "--tenon",
-        metavar="PROGRAM",
-        default=os.path.join(ROOT, "build", "bin", "tenon"),
-        help="default: %(default)s",
-    )
+    options.add_objects(parser, note=", whose hsa/gfx950 holds the code objects")
+    options.add_tenon(parser)
     add(
         "--all",
         action="store_true",

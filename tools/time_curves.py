@@ -9,13 +9,10 @@ the published sums of first stage and merge. Exit codes: 0 modelled, 1 one could
 """
 
 import argparse
-import os
 import sys
 
-from silicon import curves
+from silicon import curves, options
 from silicon.simulate import SimulationError
-
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def main():
@@ -23,19 +20,8 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--objects",
-        metavar="FOLDER",
-        default=os.environ.get("TENON_AITER_DIR"),
-        help="a copy of ROCm/aiter (default: $TENON_AITER_DIR); without it, the points "
-        "that need none",
-    )
-    parser.add_argument(
-        "--tenon",
-        metavar="PROGRAM",
-        default=os.path.join(ROOT, "build", "bin", "tenon"),
-        help="default: %(default)s",
-    )
+    options.add_objects(parser, note="; without it, the points that need none")
+    options.add_tenon(parser)
     parser.add_argument("--family", choices=("kda_decode", "mla_decode"))
     parser.add_argument(
         "options", nargs="*", help="further options of tenon sim, after --"

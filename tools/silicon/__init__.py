@@ -9,6 +9,7 @@ formats    the number formats
 layouts    the orders in which the kernels expect operands and scales
 operands   values of the operands, and what the kernel has to compute from them
 cases      which problems are run
+options    options that the programs beside this package have in common
 simulate   one launch through `tenon sim`
 timing     the modelled time of one launch, or of many
 curves     published times of the decode kernels, and what the model says of them
