@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Tile/Tile.h"
+#include "dialects/Tile/ViewStrides.h"
 
 #include "tenon/Layout/LdsCopy.h"
 #include "tenon/Layout/Scatter.h"
@@ -11,7 +12,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -107,48 +107,6 @@ LogicalResult KernelOp::requireStructured() {
 //===----------------------------------------------------------------------===//
 // Device memory
 //===----------------------------------------------------------------------===//
-
-void ViewOp::build(OpBuilder &builder, OperationState &state, Value pointer,
-                   ArrayRef<OpFoldResult> strides, Value bytes) {
-  SmallVector<int64_t> staticStrides;
-  SmallVector<Value> dynamicStrides;
-  dispatchIndexOpFoldResults(strides, dynamicStrides, staticStrides);
-  auto type = ViewType::get(builder.getContext(), strides.size(),
-                            cast<PtrType>(pointer.getType()).getElementType());
-  build(builder, state, type, pointer, dynamicStrides, staticStrides, bytes);
-}
-
-SmallVector<OpFoldResult> ViewOp::getMixedStrides() {
-  return getMixedValues(getStaticStrides(), getStrides(), getContext());
-}
-
-LogicalResult ViewOp::verify() {
-  ViewType type = getResult().getType();
-  if (static_cast<int64_t>(getStaticStrides().size()) != type.getRank()) {
-    return emitOpError("has ")
-           << getStaticStrides().size() << " strides, the view has rank "
-           << type.getRank();
-  }
-  if (type.getElementType() != getPointer().getType().getElementType()) {
-    return emitOpError("views elements of ")
-           << type.getElementType() << " through a pointer to "
-           << getPointer().getType().getElementType();
-  }
-  int64_t dynamic = llvm::count_if(getStaticStrides(), ShapedType::isDynamic);
-  if (dynamic != static_cast<int64_t>(getStrides().size())) {
-    return emitOpError("has ") << dynamic << " strides that vary, but "
-                               << getStrides().size() << " values for them";
-  }
-  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-  for (int64_t stride : getStaticStrides()) {
-    if (!ShapedType::isDynamic(stride) &&
-        (stride < 0 || stride >= (int64_t(8) << 31) / bits)) {
-      return emitOpError("a stride must be in [0, 2^31) bytes, found ")
-             << stride << " elements of " << type.getElementType();
-    }
-  }
-  return success();
-}
 
 LogicalResult LoadScalarOp::verify() {
   if (getPointer().getType().getElementType() != getType()) {
@@ -578,7 +536,9 @@ LogicalResult CopyToLdsOp::verify() {
     }
   }
   auto made = getView().getDefiningOp<ViewOp>();
-  if (made && !llvm::is_contained(made.getStaticStrides(), 1)) {
+  if (made &&
+      llvm::none_of(llvm::seq<unsigned>(0, view.getRank()),
+                    [&](unsigned dim) { return made.getRunAlong(dim) > 1; })) {
     return emitOpError("copies runs of elements, but no stride of the view "
                        "is 1");
   }
@@ -596,7 +556,7 @@ LogicalResult CopyToLdsOp::verify() {
            << buffer << ": " << llvm::toString(copies.takeError());
   }
   unsigned runDim = copies->front().runDim;
-  if (made && buffer.getLayout() && made.getStaticStrides()[runDim] != 1) {
+  if (made && buffer.getLayout() && made.getRunAlong(runDim) == 1) {
     return emitOpError("copies runs of elements along dimension ")
            << runDim << ", where the stride of the view must be 1";
   }

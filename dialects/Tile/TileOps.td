@@ -94,20 +94,43 @@ def Tile_ViewOp : Tile_Op<"view", [Pure]> {
     ```mlir
     %v = tile.view %p strides [%s, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
     ```
+
+    A dimension may be *blocked*: `16 of 8 then %s` puts index `i` at
+    `(i mod 16) * 8 + (i div 16) * s`, and `16 of 4 then 2 of 1 then %s` puts it at
+    `(i mod 16) * 4 + (i div 16 mod 2) * 1 + (i div 32) * s`. The extents of blocks
+    are powers of two. This is a view of weights [n, k] of which 16 bytes (8
+    elements) along k lie together, then those of 16 rows:
+
+    ```mlir
+    %w = tile.view %p strides [16 of 8 then %s, 8 of 1 then 128] bytes %n
+        : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+    ```
   }];
   let arguments = (ins Tile_PtrType:$pointer, Variadic<I32>:$strides,
-                       DenseI64ArrayAttr:$static_strides, I32:$bytes);
+                       DenseI64ArrayAttr:$static_strides,
+                       OptionalAttr<DenseI64ArrayAttr>:$blocks, I32:$bytes);
   let results = (outs Tile_ViewType:$result);
   let assemblyFormat = [{
-    $pointer `strides` custom<DynamicIndexList>($strides, $static_strides)
+    $pointer `strides` custom<ViewStrides>($strides, $static_strides, $blocks)
     `bytes` $bytes attr-dict `:` type($pointer) `->` type($result)
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$pointer,
-      "::mlir::ArrayRef<::mlir::OpFoldResult>":$strides, "::mlir::Value":$bytes)>];
+      "::mlir::ArrayRef<::mlir::OpFoldResult>":$strides, "::mlir::Value":$bytes,
+      CArg<"::mlir::ArrayRef<int64_t>", "{}">:$blocks)>];
   let extraClassDeclaration = [{
-    /// The strides in elements, constants as attributes.
+    // `blocks` has an entry per stride: the extent of the block that the stride
+    // steps through, 0 for the last stride of a dimension. Without it every
+    // dimension has one stride.
+
+    /// The strides in elements, constants as attributes; those of a blocked
+    /// dimension one behind the other, the innermost first.
     ::mlir::SmallVector<::mlir::OpFoldResult> getMixedStrides();
+    /// Of every dimension the extents of its blocks, the innermost first.
+    ::mlir::SmallVector<::mlir::SmallVector<int64_t, 2>> getDimBlocks();
+    /// How many elements lie side by side along dimension `dim`: 1 unless its
+    /// innermost stride is 1, then a block of them, or all.
+    int64_t getRunAlong(unsigned dim);
   }];
 }
 

@@ -45,7 +45,7 @@ static std::optional<unsigned> runDim(ArrayRef<tile::CopyToLdsOp> copies) {
   for (unsigned dim : {1u, 0u}) {
     if (llvm::all_of(copies, [&](tile::CopyToLdsOp copy) {
           auto view = copy.getView().getDefiningOp<tile::ViewOp>();
-          return view && view.getStaticStrides()[dim] == 1;
+          return view && view.getRunAlong(dim) > 1;
         })) {
       return dim;
     }

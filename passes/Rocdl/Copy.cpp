@@ -144,13 +144,6 @@ SmallVector<Value> Emitter::coordinatesAt(const layout::LdsLayout &lds,
   return coordinates;
 }
 
-Value Emitter::scaledBytes(Value index, OpFoldResult strideBytes) {
-  if (auto bytes = getConstantIntValue(strideBytes)) {
-    return LLVM::MulOp::create(b, loc, index, i32(*bytes));
-  }
-  return LLVM::MulOp::create(b, loc, index, cast<Value>(strideBytes));
-}
-
 /// What the limits of \p op leave after its offsets, null where there is none.
 FailureOr<SmallVector<Value>>
 Emitter::limitRests(tile::CopyToLdsOp op, ArrayRef<layout::LdsCopy> copies) {
@@ -200,17 +193,25 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
   }
   const BufferView &view = viewOf(op.getView());
   unsigned runDim = copies->front().runDim;
-  if (getConstantIntValue(view.strideBytes[runDim]) != view.elementBytes) {
+  if (getConstantIntValue(view.strideBytes[view.firstStride(runDim)]) !=
+      view.elementBytes) {
     return op.emitOpError("copies runs of elements along dimension ")
            << runDim << ", where the stride of the view must be 1";
+  }
+  int64_t run = copies->front().laneBytes / view.elementBytes;
+  if (!view.blocks[runDim].empty() &&
+      (view.blocks[runDim].front() % run != 0 ||
+       knownDivisor(OpFoldResult(op.getOffsets()[runDim])) % run != 0)) {
+    return op.emitOpError("copies runs of ")
+           << run << " elements along dimension " << runDim
+           << ": the view's blocks of " << view.blocks[runDim].front()
+           << " and the offset must be known to be multiples of that";
   }
   // What the program adds: uniform, and the part that moves in a loop.
   Value uniform;
   for (unsigned dim = 0; dim < lds.rank(); ++dim) {
-    Value offset = op.getOffsets()[dim];
-    if (getConstantIntValue(OpFoldResult(offset)) != 0) {
-      uniform = addI32(
-          uniform, scaledBytes(scalars.lookup(offset), view.strideBytes[dim]));
+    if (movesByBlocks(view, dim, op.getOffsets()[dim])) {
+      uniform = addI32(uniform, blockOffset(view, dim, op.getOffsets()[dim]));
     }
   }
   if (uniform && view.maybeEmpty) {
@@ -280,13 +281,19 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
     Value lane;
     Value step;
     for (unsigned dim = 0; dim < lds.rank(); ++dim) {
-      if (coordinates[dim]) {
-        lane =
-            addI32(lane, scaledBytes(coordinates[dim], view.strideBytes[dim]));
+      Value coordinate = coordinates[dim];
+      int64_t blocks = steps[dim];
+      if (!movesByBlocks(view, dim, op.getOffsets()[dim])) {
+        int64_t within = blocks % view.blockExtent(dim);
+        blocks -= within;
+        coordinate = addI32(coordinate, scalars.lookup(op.getOffsets()[dim]));
+        coordinate = addI32(coordinate, i32(within));
       }
-      if (steps[dim] != 0) {
-        step =
-            addI32(step, scaledBytes(i32(steps[dim]), view.strideBytes[dim]));
+      if (coordinate) {
+        lane = addI32(lane, viewBytes(view, dim, coordinate));
+      }
+      if (blocks != 0) {
+        step = addI32(step, viewBytes(view, dim, i32(blocks)));
       }
     }
     // A bound that may be 0 must catch the whole offset; only the lane's part

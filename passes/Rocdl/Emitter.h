@@ -5,7 +5,8 @@
 // concern: Emitter.cpp (kernel, scalars), Arithmetic.cpp (element-wise ops and
 // renaming of registers), Memory.cpp (device memory), Lds.cpp (LDS), Copy.cpp
 // (copies into LDS, waits, barriers), Mma.cpp (matrix products), Reduce.cpp
-// (reductions), LaneMap.cpp (thread index to coordinates).
+// (reductions), LaneMap.cpp (thread index to coordinates), BlockedView.cpp
+// (offsets along blocked dimensions of views).
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,15 +39,27 @@ struct Parts {
 /// Bit `nt` of the cache policy of a buffer access.
 inline constexpr int32_t nontemporalPolicy = 2;
 
-/// A view of device memory: buffer descriptor and strides in bytes.
+/// A view of device memory: buffer descriptor and strides in bytes. A blocked
+/// dimension has several, the innermost first.
 struct BufferView {
   mlir::Value resource;
   llvm::SmallVector<mlir::OpFoldResult> strideBytes;
   /// Powers of two that divide the strides, in elements.
   llvm::SmallVector<int64_t> strideDivisors;
+  /// Of each dimension the extents of its blocks, the innermost first.
+  llvm::SmallVector<llvm::SmallVector<int64_t, 2>> blocks;
   unsigned elementBytes = 1;
   /// Whether the bound is a run-time value, so that it may be 0.
   bool maybeEmpty = false;
+
+  /// The first of the strides of dimension \p dim, and the last, which steps
+  /// from block to block (both the only one of a plain dimension).
+  unsigned firstStride(unsigned dim) const;
+  unsigned lastStride(unsigned dim) const {
+    return firstStride(dim) + blocks[dim].size();
+  }
+  /// Elements that the last stride of dimension \p dim steps over.
+  int64_t blockExtent(unsigned dim) const;
 };
 
 /// Threads that hold replicas: those with a bit of these masks set are not the
@@ -88,6 +101,10 @@ bool overlapsThreads(const layout::Layout &layout, unsigned dim,
 /// The largest power of two that a uniform index is known to be a multiple of;
 /// 2^30 for 0.
 int64_t knownDivisor(mlir::OpFoldResult value);
+
+/// Whether adding \p offset to coordinates along \p dim of \p view adds the
+/// same bytes to all of them: it moves by whole blocks.
+bool movesByBlocks(const BufferView &view, unsigned dim, mlir::Value offset);
 
 class Emitter {
 public:
@@ -184,6 +201,19 @@ private:
   /// waves need not execute them.
   void planSinking();
 
+  // BlockedView.cpp
+  /// `index * stride` in bytes.
+  mlir::Value scaledBytes(mlir::Value index, mlir::OpFoldResult strideBytes);
+  /// The offset in bytes of \p coordinate, any per-lane or uniform value, along
+  /// \p dim of \p view.
+  mlir::Value viewBytes(const BufferView &view, unsigned dim,
+                        mlir::Value coordinate);
+  /// The offset in bytes that the offset \p index of an access adds along
+  /// \p dim, null where it is known to be 0. \p index is a multiple of the
+  /// view's blocks.
+  mlir::Value blockOffset(const BufferView &view, unsigned dim,
+                          mlir::Value index);
+
   // Lds.cpp
   mlir::Value xorOfImages(mlir::Value index, llvm::ArrayRef<int64_t> images);
   mlir::Value opaque(mlir::Value value, llvm::StringRef constraint);
@@ -209,7 +239,6 @@ private:
                           llvm::ArrayRef<mlir::Value> coordinates);
   llvm::SmallVector<mlir::Value> coordinatesAt(const layout::LdsLayout &lds,
                                                mlir::Value address);
-  mlir::Value scaledBytes(mlir::Value index, mlir::OpFoldResult strideBytes);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   limitRests(tile::CopyToLdsOp op, llvm::ArrayRef<layout::LdsCopy> copies);
   mlir::LogicalResult emitCopy(tile::CopyToLdsOp op);

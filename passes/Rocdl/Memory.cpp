@@ -66,6 +66,7 @@ LogicalResult Emitter::emitView(tile::ViewOp op) {
       view.strideBytes.push_back(scaled);
     }
   }
+  view.blocks = op.getDimBlocks();
   view.maybeEmpty = !getConstantIntValue(OpFoldResult(op.getBytes()));
   Value bytes = arith::ExtUIOp::create(b, loc, b.getI64Type(),
                                        scalars.lookup(op.getBytes()));
@@ -102,6 +103,12 @@ Emitter::planAccess(Operation *op, const BufferView &view,
                     const layout::Layout &layout, OperandRange offsets,
                     OperandRange limits,
                     std::optional<ArrayRef<int64_t>> limitDivisors) {
+  // Every digit of a blocked dimension has a stride.
+  llvm::Expected<layout::Layout> spread = layout.split(view.blocks);
+  if (!spread) {
+    return op->emitOpError("accesses blocks of its view: ")
+           << llvm::toString(spread.takeError());
+  }
   // What is known of the strides and offsets, in elements.
   SmallVector<int64_t> strides;
   SmallVector<int64_t> divisors;
@@ -121,39 +128,41 @@ Emitter::planAccess(Operation *op, const BufferView &view,
     return constant ? std::pair(sum.getLhs(), *constant)
                     : std::pair(offset, 0L);
   };
-  auto scaled = [&](Value index, OpFoldResult stride) -> Value {
-    if (auto attr = dyn_cast<Attribute>(stride)) {
-      return LLVM::MulOp::create(b, loc, index,
-                                 i32(cast<IntegerAttr>(attr).getInt()));
-    }
-    return LLVM::MulOp::create(b, loc, index, cast<Value>(stride));
-  };
-  for (unsigned dim = 0; dim < layout.rank(); ++dim) {
-    std::optional<int64_t> bytes = getConstantIntValue(view.strideBytes[dim]);
+  for (auto [index, stride] : llvm::enumerate(view.strideBytes)) {
+    std::optional<int64_t> bytes = getConstantIntValue(stride);
     strides.push_back(bytes ? *bytes / view.elementBytes : -1);
     divisors.push_back(bytes ? *bytes / view.elementBytes
-                             : view.strideDivisors[dim]);
-    staticReach += bytes ? (layout.shape()[dim] - 1) * *bytes : 0;
+                             : view.strideDivisors[index]);
+    staticReach += bytes ? (spread->shape()[index] - 1) * *bytes : 0;
+  }
+  SmallVector<unsigned> cutDims;
+  for (unsigned dim = 0; dim < layout.rank(); ++dim) {
     std::optional<int64_t> offset =
         getConstantIntValue(OpFoldResult(offsets[dim]));
-    if (offset && *offset == 0) {
+    if (!movesByBlocks(view, dim, offsets[dim])) {
+      cutDims.push_back(dim);
       continue;
     }
+    unsigned last = view.lastStride(dim);
+    int64_t block = view.blockExtent(dim);
+    std::optional<int64_t> bytes = getConstantIntValue(view.strideBytes[last]);
     if (offset && bytes) {
-      constantBytes += *offset * *bytes;
+      constantBytes += *offset / block * *bytes;
       continue;
     }
     Value dynamic = offsets[dim];
     if (bytes) {
       auto [rest, constant] = splitConstant(offsets[dim]);
-      dynamic = rest;
-      constantBytes += constant * *bytes;
+      if (constant % block == 0) {
+        dynamic = rest;
+        constantBytes += constant / block * *bytes;
+      }
     }
     // A dynamic offset that is a multiple of something keeps wide accesses.
-    offsetDivisor = std::min(
-        offsetDivisor, divisors.back() * knownDivisor(OpFoldResult(dynamic)));
-    uniformBytes = addI32(
-        uniformBytes, scaled(scalars.lookup(dynamic), view.strideBytes[dim]));
+    offsetDivisor =
+        std::min(offsetDivisor,
+                 divisors[last] * knownDivisor(OpFoldResult(dynamic)) / block);
+    uniformBytes = addI32(uniformBytes, blockOffset(view, dim, dynamic));
   }
   // Beyond that, offsets would wrap around to the start of the view.
   if (staticReach + constantBytes > std::numeric_limits<int32_t>::max()) {
@@ -163,10 +172,31 @@ Emitter::planAccess(Operation *op, const BufferView &view,
   // The widest access that is aligned to its dwords: what buffer instructions
   // need. Wider alignment only matters for speed.
   unsigned bits = view.elementBytes * 8;
-  unsigned count = layout.vectorWidth(strides, bits, 128);
+  unsigned count = spread->vectorWidth(strides, bits, 128);
+  for (unsigned dim : cutDims) {
+    // A carry out of the bits of a run would tear it apart.
+    int64_t divisor = knownDivisor(OpFoldResult(offsets[dim]));
+    auto registers = layout.bases(layout::HwDim::Register);
+    for (unsigned bit = 0; 1u << bit < count; ++bit) {
+      if (registers[bit][dim] != 0 &&
+          divisor % (2 * registers[bit][dim]) != 0) {
+        count = 1u << bit;
+      }
+    }
+    int64_t step = 1;
+    for (unsigned stride = view.firstStride(dim);
+         stride <= view.lastStride(dim); ++stride) {
+      offsetDivisor =
+          std::min(offsetDivisor,
+                   divisors[stride] * std::max<int64_t>(divisor / step, 1));
+      if (stride < view.lastStride(dim)) {
+        step *= view.blocks[dim][stride - view.firstStride(dim)];
+      }
+    }
+  }
   for (; count > 1; count /= 2) {
     int64_t divisor =
-        std::min(layout.runAlignment(divisors, count), offsetDivisor);
+        std::min(spread->runAlignment(divisors, count), offsetDivisor);
     int64_t alignment =
         std::gcd(divisor * view.elementBytes, std::abs(constantBytes));
     if (alignment % std::min<int64_t>(4, count * view.elementBytes) == 0) {
@@ -189,8 +219,10 @@ Emitter::planAccess(Operation *op, const BufferView &view,
     int64_t divisor =
         std::min<int64_t>(limitDivisors ? (*limitDivisors)[dim] : 1,
                           knownDivisor(OpFoldResult(offsets[dim])));
-    while (count > 1 && layout.coordinates(count - 1, 0, 0)[dim] != 0 &&
-           divisor % count != 0) {
+    auto span = [&] {
+      return llvm::PowerOf2Ceil(layout.coordinates(count - 1, 0, 0)[dim] + 1);
+    };
+    while (count > 1 && span() > 1 && divisor % span() != 0) {
       count /= 2;
     }
     FailureOr<Value> coordinate = threadCoordinate(layout, dim);
@@ -201,38 +233,76 @@ Emitter::planAccess(Operation *op, const BufferView &view,
                                      scalars.lookup(offsets[dim]));
     limited.push_back({static_cast<unsigned>(dim), *coordinate, rest});
   }
-  FailureOr<Value> thread = threadOffset(layout, view.strideBytes);
+  // The thread's part, which the coordinates along cut dims are not part of.
+  SmallVector<OpFoldResult> threadStrides(view.strideBytes);
+  SmallVector<Value> cutCoordinates;
+  for (unsigned dim : cutDims) {
+    for (unsigned stride = view.firstStride(dim);
+         stride <= view.lastStride(dim); ++stride) {
+      threadStrides[stride] = b.getI64IntegerAttr(0);
+    }
+    FailureOr<Value> coordinate = threadCoordinate(layout, dim);
+    if (failed(coordinate)) {
+      return failure();
+    }
+    cutCoordinates.push_back(addI32(*coordinate, scalars.lookup(offsets[dim])));
+  }
+  FailureOr<Value> thread = threadOffset(*spread, threadStrides);
   if (failed(thread)) {
     return failure();
   }
   // A bound that may be 0 must catch the whole offset; only the lane's part is
   // checked.
-  Value base = *thread;
   Value soffset;
   if (uniformBytes && !view.maybeEmpty) {
     soffset = uniformBytes;
-  } else {
-    base = addI32(base, uniformBytes);
   }
-  base = localise(base);
+  // Along cut dims registers add whole blocks to what they have in common with
+  // others: their coordinates within a block.
+  std::map<SmallVector<int64_t>, Value> bases;
+  auto baseOf = [&](ArrayRef<int64_t> coordinates) {
+    SmallVector<int64_t> within;
+    for (unsigned dim : cutDims) {
+      within.push_back(coordinates[dim] % view.blockExtent(dim));
+    }
+    auto [entry, isNew] = bases.try_emplace(within);
+    if (isNew) {
+      Value base = *thread;
+      for (auto [index, dim] : llvm::enumerate(cutDims)) {
+        Value coordinate = cutCoordinates[index];
+        if (within[index] != 0) {
+          coordinate = addI32(coordinate, i32(within[index]));
+        }
+        base = addI32(base, viewBytes(view, dim, coordinate));
+      }
+      entry->second = localise(soffset ? base : addI32(base, uniformBytes));
+    }
+    return entry->second;
+  };
   SmallVector<BufferAccess> accesses;
   for (int64_t reg = 0; reg < layout.numRegisters(); reg += count) {
     SmallVector<int64_t> coordinates = layout.coordinates(reg, 0, 0);
+    SmallVector<int64_t> digits = spread->coordinates(reg, 0, 0);
+    Value base = baseOf(coordinates);
+    for (unsigned dim : cutDims) {
+      auto *first = digits.begin() + view.firstStride(dim);
+      std::fill(first, first + view.blocks[dim].size(), 0);
+    }
     int64_t constant = constantBytes;
     Value dynamic;
-    for (unsigned dim = 0; dim < layout.rank(); ++dim) {
-      if (coordinates[dim] == 0) {
+    for (auto [index, digit] : llvm::enumerate(digits)) {
+      if (digit == 0) {
         continue;
       }
-      if (overlapsThreads(layout, dim, coordinates[dim])) {
+      if (overlapsThreads(*spread, index, digit)) {
         return op->emitOpError("accesses memory through a swizzled register "
                                "layout, which is not lowered yet");
       }
-      if (auto bytes = getConstantIntValue(view.strideBytes[dim])) {
-        constant += coordinates[dim] * *bytes;
+      if (auto bytes = getConstantIntValue(view.strideBytes[index])) {
+        constant += digit * *bytes;
       } else {
-        dynamic = addI32(dynamic,
-                         scaled(i32(coordinates[dim]), view.strideBytes[dim]));
+        dynamic =
+            addI32(dynamic, scaledBytes(i32(digit), view.strideBytes[index]));
       }
     }
     Value offset = addI32(base, dynamic);

@@ -468,3 +468,33 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves = 2 : i32
   tile.return
 }
 }
+
+// -----
+
+// 24 rows are one and a half blocks of 16.
+#rows = #tile.layout<[24, 8], register = [], lane = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+  wave = [], outer = [register 3 * 8 along 0]>
+module attributes {tile.target = #tile.target<"gfx950">} {
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [16 of 8 then %n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{accesses blocks of its view: dim 0 of 24 elements does not divide into blocks of 16}}
+  %x = tile.load %v[%c0, %c0] : !tile.view<2 x f32> -> tensor<24x8xf32, #rows>
+  tile.return
+}
+}
+
+// -----
+
+// A run of 16 bytes would cross the edges of blocks.
+#lds = #tile.lds_layout<[16, 64] of 16 bits, strides = [64, 1]>
+module attributes {tile.target = #tile.target<"gfx950">} {
+tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32, lds_bytes = 2048 : i64} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [16 of 8 then %n, 8 of 1 then 128] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %b = tile.alloc_lds at 0 : !tile.lds<16x64xbf16, #lds>
+  // expected-error @+1 {{copies runs of 8 elements along dimension 1: the view's blocks of 8 and the offset must be known to be multiples of that}}
+  %t = tile.copy_to_lds %v[%c0, %n], %b : !tile.view<2 x bf16>, !tile.lds<16x64xbf16, #lds> -> !tile.token
+  tile.return
+}
+}

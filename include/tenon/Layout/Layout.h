@@ -244,6 +244,19 @@ public:
   Layout transposed(llvm::ArrayRef<unsigned> permutation) const;
 
   //===--------------------------------------------------------------------===//
+  // Cutting dims into blocks
+  //===--------------------------------------------------------------------===//
+
+  /// The same places with every dim d as blocks[d].size() + 1 dims, which count
+  /// the elements within a block of blocks[d][0], those blocks within one of
+  /// blocks[d][1] of them, and so on; blocks are powers of two. A memory where
+  /// each of these has a stride of its own is then a plain strided one. Errors:
+  /// an extent that does not divide into blocks, unless it is a power of two
+  /// within one; digits of integer extent across the edges of blocks.
+  llvm::Expected<Layout>
+  split(llvm::ArrayRef<llvm::SmallVector<int64_t, 2>> blocks) const;
+
+  //===--------------------------------------------------------------------===//
   // Vector access
   //===--------------------------------------------------------------------===//
 

@@ -105,6 +105,45 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
 
 // -----
 
+// Blocks do not make dimensions.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{has 1 strides, the view has rank 2}}
+  %v = tile.view %p strides [16 of 4 then 64] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  tile.return
+}
+
+// -----
+
+// Indices are taken apart by shifts.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{the extent of a block must be a power of two of at least 2, found 12}}
+  %v = tile.view %p strides [12 of 4 then 64, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  tile.return
+}
+
+// -----
+
+// The generic form must end each dimension.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{needs an extent of a block for each of 2 strides, and 0 for the last one of a dimension}}
+  %v = "tile.view"(%p, %n) <{static_strides = array<i64: 1, 64>, blocks = array<i64: 0, 16>}> : (!tile.ptr<f32>, i32) -> !tile.view<1 x f32>
+  tile.return
+}
+
+// -----
+
+// A lane copies runs; every second element of a block is none.
+tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [%n, 8 of 2 then 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %b = tile.alloc_lds : !tile.lds<16x64xbf16>
+  // expected-error @+1 {{copies runs of elements, but no stride of the view is 1}}
+  %t = tile.copy_to_lds %v[%c0, %c0], %b : !tile.view<2 x bf16>, !tile.lds<16x64xbf16> -> !tile.token
+  tile.return
+}
+
+// -----
+
 // The generic form must name a value for each stride that varies.
 tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
   // expected-error @+1 {{has 1 strides that vary, but 0 values for them}}

@@ -30,6 +30,8 @@ tile.kernel @memory(%p: !tile.ptr<bf16>, %q: !tile.ptr<i32>, %n: i32, %m: i64)
   %moved = tile.advance %p by %m : !tile.ptr<bf16>
   // CHECK: %[[V2:.*]] = tile.view %[[MOVED]] strides [%[[N]], 1] bytes %[[N]] : <bf16> -> <2 x bf16>
   %v2 = tile.view %moved strides [%n, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  // CHECK: tile.view %[[P]] strides [16 of 8 then 2 of %[[N]] then %[[N]], 8 of 1 then 128, 3] bytes %[[N]] : <bf16> -> <3 x bf16>
+  %vb = tile.view %p strides [16 of 8 then 2 of %n then %n, 8 of 1 then 128, 3] bytes %n : !tile.ptr<bf16> -> !tile.view<3 x bf16>
   // CHECK: %[[V0:.*]] = tile.view %[[P]] strides [] bytes %[[N]] : <bf16> -> <0 x bf16>
   %v0 = tile.view %p strides [] bytes %n : !tile.ptr<bf16> -> !tile.view<0 x bf16>
   // CHECK: tile.load_scalar %[[Q]] : <i32> -> i32

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arrays for tile programs: `arrays.py make FILE COUNT DTYPE [SEED]` writes random
 numbers that any format holds (small integers), `arrays.py same A B [COUNT]` compares
-(the first COUNT) bytes, `arrays.py sums A B PARTS` checks a sum, `arrays.py ragged ...` makes a window."""
+(the first COUNT) bytes, `arrays.py sums A B PARTS` checks a sum, `arrays.py ragged ...`
+makes a window, `blocked`, `window` and `placed` are about blocked views."""
 
 import sys
 
@@ -30,6 +31,46 @@ def ragged(path, want, rows, columns, stride, all_rows, all_columns):
     np.save(want, result)
 
 
+def pack(values):
+    """VALUES [n, k] of 16 bits with 16 bytes along k of 16 rows one behind the other."""
+    rows, columns = values.shape
+    return values.reshape(rows // 16, 16, columns // 8, 8).transpose(0, 2, 1, 3)
+
+
+def blocked(path, rows, columns):
+    """Packs ROWS x COLUMNS numbers: PATH.packed.npy, PATH.rows.npy as they are."""
+    values = np.arange(int(rows) * int(columns), dtype=np.uint16) + 1
+    values = values.reshape(int(rows), int(columns))
+    np.save(path + ".rows.npy", values)
+    np.save(path + ".packed.npy", np.ascontiguousarray(pack(values)))
+
+
+def window(path, found, row, column, rows, columns, height, width):
+    """FOUND has the numbers from (ROW, COLUMN) on, zeros from (ROWS, COLUMNS) on."""
+    values = np.load(path + ".rows.npy")
+    row, column, rows, columns = int(row), int(column), int(rows), int(columns)
+    want = np.zeros((int(height), int(width)), np.uint16)
+    part = values[row : min(rows, row + len(want)), column : min(columns, column + want.shape[1])]
+    want[: part.shape[0], : part.shape[1]] = part
+    compare(want, np.load(found).view(np.uint16).reshape(want.shape))
+
+
+def placed(path, found, row, column, height, width):
+    """FOUND is packed: the first HEIGHT x WIDTH numbers from (ROW, COLUMN) on, else 0."""
+    values = np.load(path + ".rows.npy")
+    row, column, height, width = int(row), int(column), int(height), int(width)
+    want = np.zeros(values.shape, np.uint16)
+    want[row : row + height, column : column + width] = values[:height, :width]
+    want = pack(want)
+    compare(want, np.load(found).view(np.uint16).reshape(want.shape))
+
+
+def compare(want, found):
+    if not np.array_equal(want, found):
+        differ = np.argwhere(want != found)
+        sys.exit(f"{len(differ)} numbers differ, the first at {differ[0]}")
+
+
 def same(a, b, count=None):
     first, second = (np.load(path).reshape(-1).view(np.uint8) for path in (a, b))
     end = int(count) if count else max(len(first), len(second))
@@ -48,4 +89,5 @@ def sums(a, b, parts):
 
 
 if __name__ == "__main__":
-    {"make": make, "same": same, "sums": sums, "ragged": ragged}[sys.argv[1]](*sys.argv[2:])
+    forms = (make, same, sums, ragged, blocked, window, placed)
+    {form.__name__: form for form in forms}[sys.argv[1]](*sys.argv[2:])
