@@ -65,6 +65,10 @@ LogicalResult KernelOp::verify() {
            << llvm::join(ArrayRef(schedulers), ", ") << "; found '"
            << *getScheduler() << "'";
   }
+  if (getPreload().value_or(0) > getArgumentTypes().size()) {
+    return emitOpError("preloads ") << *getPreload() << " arguments, but takes "
+                                    << getArgumentTypes().size();
+  }
   return success();
 }
 

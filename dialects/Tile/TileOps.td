@@ -34,6 +34,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
     `tile-plan-lds` has placed the LDS buffers. `waves_per_simd` asks the register
     allocator to leave room for that many waves on each SIMD; `scheduler` names
     the back end's strategy for the order of instructions (`max-ilp` and others).
+    The first `preload` arguments arrive in registers, as many of them as there is
+    room for (16 SGPRs less the pointer to all): no load of arguments is waited
+    for then, if the first accesses need no others.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
@@ -41,6 +44,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$lds_bytes,
                        OptionalAttr<I32Attr>:$waves_per_simd,
                        OptionalAttr<StrAttr>:$scheduler,
+                       OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative]>>:$preload,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region MinSizedRegion<1>:$body);

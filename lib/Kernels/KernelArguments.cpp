@@ -32,12 +32,14 @@ void KernelArguments::scalar64(StringRef name, Value value) {
 }
 
 tile::KernelOp KernelArguments::createKernel(Location loc, StringRef name,
-                                             int64_t waves) {
+                                             int64_t waves, bool preloads) {
   auto kernel = tile::KernelOp::create(
       b, loc, b.getStringAttr(name),
       TypeAttr::get(b.getFunctionType(types, {})), b.getI32IntegerAttr(waves),
       /*lds_bytes=*/IntegerAttr(), /*waves_per_simd=*/IntegerAttr(),
-      /*scheduler=*/StringAttr(), ArrayAttr(), ArrayAttr());
+      /*scheduler=*/StringAttr(),
+      preloads ? b.getI32IntegerAttr(types.size()) : IntegerAttr(), ArrayAttr(),
+      ArrayAttr());
   for (auto [index, attr] : llvm::enumerate(attrs)) {
     kernel.setArgAttrs(index, attr);
   }

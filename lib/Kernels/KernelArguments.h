@@ -22,9 +22,10 @@ public:
   void scalar32(llvm::StringRef name, mlir::Value value);
   void scalar64(llvm::StringRef name, mlir::Value value);
 
-  /// A kernel that takes them, with an empty body.
+  /// A kernel that takes them, with an empty body. With \p preloads they arrive
+  /// in registers, the first ones first (see tile.kernel).
   tile::KernelOp createKernel(mlir::Location loc, llvm::StringRef name,
-                              int64_t waves);
+                              int64_t waves, bool preloads = false);
 
   /// The arguments of \p kernel by name.
   static llvm::StringMap<mlir::Value> byName(tile::KernelOp kernel);

@@ -116,6 +116,13 @@ void Emitter::createFunction() {
             kernel.getArgAttrOfType<StringAttr>(index, "tile.name")) {
       function.setArgAttr(index, "tile.name", argName);
     }
+    // They arrive in registers, as many as there is room for, and need no load
+    // before the first address is known.
+    if (index < kernel.getPreload().value_or(0) &&
+        target.facts().kernargPreloadSgprs != 0) {
+      function.setArgAttr(index, LLVM::LLVMDialect::getInRegAttrName(),
+                          b.getUnitAttr());
+    }
   }
   b.setInsertionPointToStart(entry);
   Value id = ROCDL::ThreadIdXOp::create(b, loc, b.getI32Type());

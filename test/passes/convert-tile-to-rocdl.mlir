@@ -43,6 +43,14 @@ tile.kernel @kernel(%p: !tile.ptr<f32> {tile.name = "p"}, %n: i32, %m: i64, %f: 
   tile.return
 }
 
+// The first arguments arrive in registers.
+// CHECK-LABEL: llvm.func @preloads(
+// CHECK-SAME: %{{[a-z0-9]*}}: !llvm.ptr<1> {llvm.inreg}, %{{[a-z0-9]*}}: i32 {llvm.inreg}, %{{[a-z0-9]*}}: i32)
+tile.kernel @preloads(%p: !tile.ptr<f32>, %n: i32, %m: i32)
+    attributes {waves = 1 : i32, preload = 2 : i32} {
+  tile.return
+}
+
 // Four consecutive elements of a lane are one access of 16 bytes, and data that
 // are used once say so (policy 2).
 // CHECK-LABEL: llvm.func @wide(

@@ -405,6 +405,21 @@ void GemmKernel::write(tile::KernelOp kernel) {
 // Plan and kernel together
 //===----------------------------------------------------------------------===//
 
+/// Passes the row stride of an operand, in units of its alignment.
+static void passStride(PlanBuilder &plan, KernelArguments &arguments,
+                       const spec::OperandContract &contract,
+                       const GemmSchedule &schedule) {
+  Value stride = plan.strideBytes(contract.name);
+  arguments.scalar32((contract.name + "_stride").str(),
+                     plan.floorDiv(stride, plan.constant(contract.alignment)));
+  int64_t tile = contract.name == "weights" ? schedule.tileN : schedule.tileM;
+  plan.require(arith::CmpIPredicate::slt, plan.mul(stride, plan.constant(tile)),
+               plan.constant(int64_t(1) << 31),
+               (contract.name + ": " + Twine(tile) +
+                " rows must reach less than 2^31 bytes")
+                   .str());
+}
+
 LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
                                         DictionaryAttr attribute,
                                         StringRef name, OpBuilder &builder) {
@@ -421,29 +436,26 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
   PlanBuilder plan(builder, (name + "_plan").str(), op);
   SmallVector<spec::OperandContract> contracts = op.getOperandContracts();
   KernelArguments arguments(builder, plan);
-  arguments.pointers(contracts);
-  for (const spec::OperandContract &contract : contracts) {
-    if (!contract.freeStride) {
-      continue;
+  // What the first loads need comes first: only so many arguments arrive in
+  // registers.
+  auto stream = [&](const spec::OperandContract &contract) {
+    return contract.name == "x" || contract.name == "weights";
+  };
+  auto passOperands = [&](bool streams) {
+    for (const spec::OperandContract &contract : contracts) {
+      if (stream(contract) == streams) {
+        arguments.pointers(contract);
+      }
     }
-    Value stride = plan.strideBytes(contract.name);
-    arguments.scalar32(
-        (contract.name + "_stride").str(),
-        plan.floorDiv(stride, plan.constant(contract.alignment)));
-    int64_t tile =
-        contract.name == "weights" ? schedule->tileN : schedule->tileM;
-    plan.require(arith::CmpIPredicate::slt,
-                 plan.mul(stride, plan.constant(tile)),
-                 plan.constant(int64_t(1) << 31),
-                 (contract.name + ": " + Twine(tile) +
-                  " rows must reach less than 2^31 bytes")
-                     .str());
-  }
+    for (const spec::OperandContract &contract : contracts) {
+      if (stream(contract) == streams && contract.freeStride) {
+        passStride(plan, arguments, contract, *schedule);
+      }
+    }
+  };
+  passOperands(/*streams=*/true);
   Value tokens = plan.size("x", 0);
-  Value depth = plan.size("x", 1);
   Value outColumns = plan.size("out", 1);
-  arguments.scalar32("K", depth);
-  arguments.scalar32("N/2", outColumns);
   auto range = [&](Value given, StringRef begin, StringRef end, Value all,
                    int64_t tile) {
     Value from = given ? plan.scalar(begin) : plan.constant(0);
@@ -456,10 +468,14 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
                       schedule->tileN);
   Value gridY =
       range(op.getRowBegin(), "row_begin", "row_end", tokens, schedule->tileM);
+  arguments.scalar32("K", plan.size("x", 1));
+  arguments.scalar32("N/2", outColumns);
+  passOperands(/*streams=*/false);
   plan.launch(name, gridX, gridY, plan.constant(1), schedule->waves() * 64);
 
   tile::KernelOp kernel =
-      arguments.createKernel(op.getLoc(), name, schedule->waves());
+      arguments.createKernel(op.getLoc(), name, schedule->waves(),
+                             /*preloads=*/true);
   if (schedule->interleaves) {
     kernel->setAttr("tile.schedule", builder.getStringAttr("interleave"));
   }

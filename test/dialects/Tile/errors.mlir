@@ -64,6 +64,13 @@ tile.kernel @k() attributes {waves = 1 : i32, scheduler = "fast"} {
 
 // -----
 
+// expected-error @+1 {{preloads 2 arguments, but takes 1}}
+tile.kernel @preloads(%n: i32) attributes {waves = 1 : i32, preload = 2 : i32} {
+  tile.return
+}
+
+// -----
+
 // A kernel has a body.
 // expected-error @+1 {{failed to verify constraint: region with at least 1 blocks}}
 tile.kernel @k() attributes {waves = 1 : i32}

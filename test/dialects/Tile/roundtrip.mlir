@@ -9,13 +9,14 @@ module attributes {tile.target = #tile.target<"gfx950">} {
 // CHECK-LABEL: tile.kernel @attributes(
 // CHECK-SAME: %{{.*}}: !tile.ptr<bf16> {tile.name = "x"}, %{{.*}}: i32, %{{.*}}: i64, %{{.*}}: f32)
 // CHECK-SAME: lds_bytes = 2560 : i64
+// CHECK-SAME: preload = 3 : i32
 // CHECK-SAME: scheduler = "max-ilp"
 // CHECK-SAME: waves = 4 : i32
 // CHECK-SAME: waves_per_simd = 2 : i32
 // CHECK-NEXT: tile.return
 tile.kernel @attributes(%x: !tile.ptr<bf16> {tile.name = "x"}, %n: i32, %m: i64, %f: f32)
     attributes {waves = 4 : i32, lds_bytes = 2560 : i64, waves_per_simd = 2 : i32,
-                scheduler = "max-ilp"} {
+                scheduler = "max-ilp", preload = 3 : i32} {
   tile.return
 }
 
