@@ -64,11 +64,34 @@ def Tenon_WeightLayoutAttr : AttrDef<Tenon_Dialect, "WeightLayout",
   let summary = "The layout of weights, or of their scales, that are not row-major";
   let description = [{
     The layout of a memref `[N, K]` of weights, or `[N, K/32]` of their scales, whose
-    elements have been reordered for the kernel: `packed` is the order of Tenon,
-    `aiter` the one that AITER's `shuffle_weight(16, 16)` and `e8m0_shuffle` produce,
-    `aiter_interleaved` the same with rows of gate and up alternating by 16. The sizes
-    are those of the row-major form, so the order is part of the type: a kernel built
-    for one refuses the others. Row-major operands are plain strided memrefs.
+    elements have been reordered for the kernel. The sizes are those of the row-major
+    form, so the order is part of the type: a kernel built for one refuses the others.
+    Row-major operands are plain strided memrefs.
+
+    **Weights.** 16 bytes along K stay together; the chunks of 16 rows follow each other,
+    then those of the next 16 bytes along K, then the next 16 rows. With C = 16 bytes in
+    elements (8 of bf16, 16 of FP8, 32 of FP4), element (n, k) is element
+
+    `(n div 16) * 16 * K + (k div C) * 16 * C + (n mod 16) * C + k mod C`.
+
+    **Scales** of 32 elements along K: a dword holds those of rows n and n + 16 and of
+    blocks b and b + 4. With B = K/32 rounded up to a multiple of 8, the scale of row n
+    and block b is byte
+
+    `(n div 32) * 32 * B + (b div 8) * 256 + (b mod 4) * 64 + (n mod 16) * 4 + (b div 4 mod 2) * 2 + n div 16 mod 2`.
+
+    Scales per row are not reordered.
+
+    | order | rows | filled up |
+    |---|---|---|
+    | `packed` | any N; K is a multiple of C | weights to 16 rows; scales to 32 rows and 8 blocks; with bytes of 0 |
+    | `aiter` | FP4, N a multiple of 16, K of 64 | scales to 256 rows and 8 blocks, with any bytes |
+    | `aiter_interleaved` | FP4, N a multiple of 32, K of 64 | scales to 8 blocks, with any bytes |
+
+    `aiter` is what AITER's `shuffle_weight(16, 16)` and `e8m0_shuffle` produce, and
+    `packed` weights are the same bytes where both exist. `aiter_interleaved` is `aiter`
+    after rows of gate and rows of up, the halves of N, have been made to alternate by 16.
+    What fills up may be read but is never needed: it does not change a result.
   }];
   let parameters = (ins EnumParameter<Tenon_WeightOrder>:$order);
   let assemblyFormat = "`<` $order `>`";

@@ -12,44 +12,67 @@ namespace tenon::reference {
 
 /// Rows of a tile, and bytes of a chunk of weights.
 static constexpr uint64_t tileRows = 16, chunkBytes = 16;
+/// Rows and blocks of four dwords' lanes of scales.
+static constexpr uint64_t scaleRows = 2 * tileRows, scaleBlocks = 8;
 
 /// Where row \p row of \p rows goes before tiles are formed.
 static uint64_t placeOfRow(uint64_t row, uint64_t rows, WeightOrder order) {
-  if (order == WeightOrder::Aiter) {
+  if (order != WeightOrder::AiterInterleaved) {
     return row;
   }
   uint64_t half = row / (rows / 2), within = row % (rows / 2);
   return (within / tileRows * 2 + half) * tileRows + within % tileRows;
 }
 
-static llvm::Error checkRows(uint64_t rows, WeightOrder order) {
-  uint64_t multiple = order == WeightOrder::Aiter ? tileRows : 2 * tileRows;
-  if (rows % multiple == 0) {
+static llvm::Error checkMultiple(llvm::StringRef size, uint64_t value,
+                                 uint64_t multiple) {
+  if (value % multiple == 0) {
     return llvm::Error::success();
   }
   return llvm::createStringError(
-      "N must be a multiple of " + llvm::Twine(multiple) +
-      " in this order of weights, found " + llvm::Twine(rows));
+      size + " must be a multiple of " + llvm::Twine(multiple) +
+      " in this order of weights, found " + llvm::Twine(value));
+}
+
+static llvm::Error checkRows(uint64_t rows, WeightOrder order) {
+  return checkMultiple("N", rows,
+                       order == WeightOrder::Packed  ? 1
+                       : order == WeightOrder::Aiter ? tileRows
+                                                     : 2 * tileRows);
+}
+
+static llvm::Error checkWeights(const TensorView &weights, WeightOrder order) {
+  assert(weights.shape.size() == 2 && weights.strides[1] == 1 &&
+         "rows of weights");
+  bool isFp4 = weights.type == ElementType::FP4E2M1;
+  bool isKnown = isFp4 || (order == WeightOrder::Packed &&
+                           (weights.type == ElementType::BF16 ||
+                            weights.type == ElementType::FP8E4M3));
+  if (!isKnown) {
+    return llvm::createStringError("there are no weights of " +
+                                   name(weights.type) + " in this order");
+  }
+  if (llvm::Error error = checkRows(weights.shape[0], order)) {
+    return error;
+  }
+  uint64_t chunk = chunkBytes * 8 / bitWidth(weights.type);
+  return checkMultiple("K", weights.shape[1],
+                       order == WeightOrder::Packed ? chunk : 64);
 }
 
 llvm::Expected<std::vector<uint8_t>> orderWeights(const TensorView &weights,
                                                   WeightOrder order) {
-  assert(weights.type == ElementType::FP4E2M1 && weights.shape.size() == 2 &&
-         weights.strides[1] == 1 && weights.strides[0] % 2 == 0 &&
-         "rows of FP4");
-  uint64_t rows = weights.shape[0], depth = weights.shape[1];
-  if (llvm::Error error = checkRows(rows, order)) {
+  if (llvm::Error error = checkWeights(weights, order)) {
     return std::move(error);
   }
-  if (depth % 64 != 0) {
-    return llvm::createStringError("K must be a multiple of 64 in this order "
-                                   "of weights, found " +
-                                   llvm::Twine(depth));
-  }
-  uint64_t rowBytes = depth / 2, chunks = rowBytes / chunkBytes;
-  std::vector<uint8_t> ordered(rows * rowBytes), bytes(rowBytes);
+  uint64_t rows = weights.shape[0], bits = bitWidth(weights.type);
+  assert(weights.strides[0] * bits % 8 == 0 && "rows begin with a byte");
+  uint64_t rowBytes = weights.shape[1] * bits / 8;
+  uint64_t chunks = rowBytes / chunkBytes;
+  std::vector<uint8_t> ordered(llvm::alignTo(rows, tileRows) * rowBytes, 0);
+  std::vector<uint8_t> bytes(rowBytes);
   for (uint64_t row = 0; row < rows; ++row) {
-    weights.source->read(row * weights.strides[0] / 2, bytes);
+    weights.source->read(row * weights.strides[0] * bits / 8, bytes);
     uint64_t place = placeOfRow(row, rows, order);
     uint64_t tile = place / tileRows, lane = place % tileRows;
     for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -69,8 +92,12 @@ llvm::Expected<std::vector<uint8_t>> orderScales(const TensorView &scales,
   if (llvm::Error error = checkRows(rows, order)) {
     return std::move(error);
   }
-  uint64_t groups = llvm::divideCeil(blocks, 8);
-  std::vector<uint8_t> ordered(llvm::alignTo(rows, 256) * groups * 8, 0xff);
+  bool isPacked = order == WeightOrder::Packed;
+  uint64_t filledRows =
+      llvm::alignTo(rows, order == WeightOrder::Aiter ? 256 : scaleRows);
+  uint64_t groups = llvm::divideCeil(blocks, scaleBlocks);
+  std::vector<uint8_t> ordered(filledRows * groups * scaleBlocks,
+                               isPacked ? 0 : 0xff);
   for (uint64_t row = 0; row < rows; ++row) {
     std::vector<uint64_t> codes =
         scales.codes({int64_t(row), 0}, {1, int64_t(blocks)});
@@ -78,7 +105,7 @@ llvm::Expected<std::vector<uint8_t>> orderScales(const TensorView &scales,
     uint64_t half = place / tileRows % 2, lane = place % tileRows;
     for (uint64_t block = 0; block < blocks; ++block) {
       uint64_t dword =
-          ((place / (2 * tileRows) * groups + block / 8) * 4 + block % 4) *
+          ((place / scaleRows * groups + block / scaleBlocks) * 4 + block % 4) *
               tileRows +
           lane;
       ordered[dword * 4 + block / 4 % 2 * 2 + half] = uint8_t(codes[block]);

@@ -108,6 +108,18 @@ static ElementType elementType(mlir::Value operand) {
                                                    : ElementType::FP4E2M1;
 }
 
+static reference::WeightOrder hostOrder(spec::WeightOrder order) {
+  switch (order) {
+  case spec::WeightOrder::Packed:
+    return reference::WeightOrder::Packed;
+  case spec::WeightOrder::Aiter:
+    return reference::WeightOrder::Aiter;
+  case spec::WeightOrder::AiterInterleaved:
+    return reference::WeightOrder::AiterInterleaved;
+  }
+  llvm_unreachable("covered switch");
+}
+
 static GemmEpilogue epilogue(spec::Epilogue epilogue) {
   switch (epilogue) {
   case spec::Epilogue::None:
@@ -220,13 +232,11 @@ GemmHarness::reordered(llvm::StringRef operand,
   if (!weightOrder || (operand != "weights" && !isScale)) {
     return std::optional<std::vector<uint8_t>>();
   }
-  if (*weightOrder == spec::WeightOrder::Packed) {
-    return llvm::make_error<InputError>(
-        (operand + ": the order 'packed' is not defined yet").str());
+  // A scale per row stays where it is.
+  if (isScale && view.type != ElementType::E8M0) {
+    return std::optional<std::vector<uint8_t>>();
   }
-  auto order = *weightOrder == spec::WeightOrder::Aiter
-                   ? reference::WeightOrder::Aiter
-                   : reference::WeightOrder::AiterInterleaved;
+  reference::WeightOrder order = hostOrder(*weightOrder);
   auto bytes = isScale ? reference::orderScales(view, order)
                        : reference::orderWeights(view, order);
   if (!bytes) {

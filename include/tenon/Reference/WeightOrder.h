@@ -10,35 +10,38 @@
 
 namespace tenon::reference {
 
-/// Orders of FP4 weights [N, K] and of their scales [N, K/32] in memory, other
-/// than row-major.
+/// Orders of weights [N, K] and of their scales per block [N, K/32] in memory,
+/// other than row-major.
 ///
-/// Weights: 16 bytes (32 elements along K) stay together; the chunks of 16 rows
-/// follow each other, then those of the next 32 elements, then the next 16
-/// rows. 1024 bytes are the operand of one 16x16x128 MFMA in the order of
-/// lanes.
+/// Weights: 16 bytes along K stay together; the chunks of 16 rows follow each
+/// other, then those of the next 16 bytes, then the next 16 rows. 1024 bytes
+/// are the operand of one 16x16 MFMA over 64 bytes of K, in the order of lanes.
 ///
 /// Scales: a dword holds four, of rows r and r + 16 and of blocks b and b + 4;
 /// the dwords of 16 rows follow each other, then those of block b + 1 and so on
-/// to b + 3, then the next 8 blocks, then the next 32 rows. Rows are filled up
-/// to 256 and blocks to 8.
-///
-/// (ROCm/aiter, aiter/ops/shuffle.py: shuffle_weight and shuffle_scale, which
-/// fills nothing up where gate and up alternate.)
+/// to b + 3, then the next 8 blocks, then the next 32 rows.
 enum class WeightOrder {
+  /// Weights of bf16, FP8 or FP4, any N: rows are filled up to 16 with bytes of
+  /// 0. K is a whole number of 16 bytes. Scales are filled up to 32 rows and 8
+  /// blocks with the code 0.
+  Packed,
+  /// Weights of FP4, N a multiple of 16 and K of 64, then in the same order.
+  /// Scales are filled up to 256 rows and 8 blocks with the code 255, which is
+  /// NaN. (ROCm/aiter, aiter/ops/shuffle.py: shuffle_weight and shuffle_scale,
+  /// which leaves undefined what fills up.)
   Aiter,
   /// The same after rows of gate and up, the halves of N, have been made to
-  /// alternate by 16.
+  /// alternate by 16; N is a multiple of 32. Scales are filled up to 8 blocks.
   AiterInterleaved,
 };
 
-/// The bytes of \p weights, a view of FP4, in the given order. Errors: N is not
-/// a multiple of 16 (interleaved: 32), K not one of 64.
+/// The bytes of \p weights in the given order. Errors: sizes that are no
+/// multiples of what the order says, and a type that is none of its types.
 llvm::Expected<std::vector<uint8_t>> orderWeights(const TensorView &weights,
                                                   WeightOrder order);
 
-/// The bytes of \p scales, a view of E8M0, in the given order. What fills up
-/// has the code 255, which is NaN. Errors as of orderWeights, for N.
+/// The bytes of \p scales, a view of E8M0, in the given order. Errors as of
+/// orderWeights, for N.
 llvm::Expected<std::vector<uint8_t>> orderScales(const TensorView &scales,
                                                  WeightOrder order);
 

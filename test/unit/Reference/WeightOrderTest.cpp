@@ -74,6 +74,36 @@ TEST(WeightOrderTest, InterleavedWeights) {
                             {1, 0, 3, 4, 2, 5}));
 }
 
+// The order of Tenon is that of AITER's shuffle_weight for 8 and 16 bits too:
+// [N/16, 16][Kb/64, 4, 16 bytes] with the rows moved inside.
+TEST(WeightOrderTest, PackedWeights) {
+  const uint64_t n = 32, rowBytes = 256;
+  Bytes bytes = someBytes(n * rowBytes);
+  MemorySource source(bytes);
+  Bytes shuffled =
+      permuted(bytes, {n / 16, 16, rowBytes / 64, 4, 16}, {0, 2, 3, 1, 4});
+  for (auto [type, k] :
+       {std::pair(ElementType::BF16, 128), std::pair(ElementType::FP8E4M3, 256),
+        std::pair(ElementType::FP4E2M1, 512)}) {
+    EXPECT_EQ(llvm::cantFail(orderWeights(viewOf(type, n, k, source),
+                                          WeightOrder::Packed)),
+              shuffled);
+  }
+}
+
+// 19 rows of 48 bytes: no multiple of anything but 16 bytes along K. The rows
+// that fill the second tile are zeros.
+TEST(WeightOrderTest, PackedWeightsAreFilledUp) {
+  Bytes bytes = someBytes(19 * 48);
+  Bytes filled = bytes;
+  filled.resize(32 * 48, 0);
+  MemorySource source(bytes);
+  EXPECT_EQ(
+      llvm::cantFail(orderWeights(viewOf(ElementType::BF16, 19, 24, source),
+                                  WeightOrder::Packed)),
+      permuted(filled, {2, 16, 3, 16}, {0, 2, 1, 3}));
+}
+
 // 1024 bytes hold 16 rows of 128 elements, lane by lane: lane 17 has row 1 and
 // the elements from 32 on.
 TEST(WeightOrderTest, AFragmentIsInLaneOrder) {
@@ -134,6 +164,22 @@ TEST(WeightOrderTest, ScalesAreFilledUp) {
             (Bytes{100, 0xff, 100, 0xff}));
 }
 
+// The order of Tenon fills up to 32 rows and 8 blocks, with zeros.
+TEST(WeightOrderTest, PackedScales) {
+  const uint64_t rows = 40, blocks = 12;
+  Bytes bytes = someBytes(rows * blocks);
+  MemorySource source(bytes);
+  Bytes filled(64 * 16, 0);
+  for (uint64_t row = 0; row < rows; ++row) {
+    std::copy_n(bytes.begin() + row * blocks, blocks,
+                filled.begin() + row * 16);
+  }
+  EXPECT_EQ(llvm::cantFail(
+                orderScales(viewOf(ElementType::E8M0, rows, blocks, source),
+                            WeightOrder::Packed)),
+            permuted(filled, {2, 2, 16, 2, 2, 4}, {0, 3, 5, 2, 4, 1}));
+}
+
 TEST(WeightOrderTest, SizesThatDoNotDivide) {
   Bytes bytes(64 * 64);
   MemorySource source(bytes);
@@ -148,6 +194,16 @@ TEST(WeightOrderTest, SizesThatDoNotDivide) {
             "N must be a multiple of 32 in this order of weights, found 48");
   EXPECT_EQ(weightsError(16, 96, WeightOrder::Aiter),
             "K must be a multiple of 64 in this order of weights, found 96");
+  EXPECT_EQ(
+      llvm::toString(orderWeights(viewOf(ElementType::BF16, 8, 12, source),
+                                  WeightOrder::Packed)
+                         .takeError()),
+      "K must be a multiple of 8 in this order of weights, found 12");
+  EXPECT_EQ(
+      llvm::toString(orderWeights(viewOf(ElementType::BF16, 16, 64, source),
+                                  WeightOrder::Aiter)
+                         .takeError()),
+      "there are no weights of bf16 in this order");
   EXPECT_EQ(llvm::toString(orderScales(viewOf(ElementType::E8M0, 40, 2, source),
                                        WeightOrder::Aiter)
                                .takeError()),

@@ -274,9 +274,24 @@ TEST(GemmHarnessTest, Sizes) {
             "--scalar col_end: the op has no such scalar; there are: "
             "row_begin, row_end");
   EXPECT_EQ(Call({}, options).error, "--scalar col_end: the op has no scalars");
-  EXPECT_EQ(
-      Call({{"format", "mxfp4"}, {"weights", "packed"}}, dims(4, 16, 64)).error,
-      "weights: the order 'packed' is not defined yet");
+}
+
+// Weights and their scales lie in memory as the host function packs them; a
+// scale per row stays as it is.
+TEST(GemmHarnessTest, PackedWeights) {
+  auto sizeInMemory = [](llvm::StringRef format, int64_t k,
+                         const std::string &name) -> std::optional<size_t> {
+    Call call({{"format", format.str()}, {"weights", "packed"}},
+              dims(4, 18, k));
+    EXPECT_EQ(call.error, "");
+    const auto &image = call.operands.find(name)->image;
+    return image ? std::optional(image->size()) : std::nullopt;
+  };
+  EXPECT_EQ(sizeInMemory("bf16", 24, "weights"), 32U * 48);
+  EXPECT_EQ(sizeInMemory("fp8", 48, "weights"), 32U * 48);
+  EXPECT_EQ(sizeInMemory("fp8", 48, "weight_scale"), std::nullopt);
+  EXPECT_EQ(sizeInMemory("mxfp4", 96, "weights"), 32U * 48);
+  EXPECT_EQ(sizeInMemory("mxfp4", 96, "weight_scale"), 32U * 8);
 }
 
 // Files of 4-bit operands hold two codes per byte, the first in the low half.
