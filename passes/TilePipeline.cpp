@@ -154,9 +154,13 @@ LogicalResult Pipeline::widenBuffers() {
 /// Iterations beyond the last one compute with zeros. They change nothing when
 /// all that a loop carries are sums of products of what it fetches.
 LogicalResult Pipeline::checkNeutral() {
-  auto isFetched = [&](Value value) {
+  std::function<bool(Value)> isFetched = [&](Value value) {
     while (auto convert = value.getDefiningOp<tile::ConvertLayoutOp>()) {
       value = convert.getSource();
+    }
+    if (auto dequantize = value.getDefiningOp<tile::DequantizeOp>()) {
+      return isFetched(dequantize.getCodes()) &&
+             isFetched(dequantize.getScales());
     }
     if (auto load = value.getDefiningOp<tile::LdsLoadOp>()) {
       return llvm::any_of(fetches, [&](Operation *op) {
@@ -171,7 +175,11 @@ LogicalResult Pipeline::checkNeutral() {
                        loop.getBody()->getTerminator()->getOperands())) {
     Value sum = yielded;
     while (auto mma = sum.getDefiningOp<tile::MmaOp>()) {
-      if (!isFetched(mma.getLhs()) || !isFetched(mma.getRhs())) {
+      // Scales too: one of NaN makes NaN of zeros.
+      bool neutral = llvm::all_of(mma->getOperands(), [&](Value operand) {
+        return operand == mma.getAccumulator() || isFetched(operand);
+      });
+      if (!neutral) {
         break;
       }
       sum = mma.getAccumulator();

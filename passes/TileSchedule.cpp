@@ -1,6 +1,7 @@
 //===- TileSchedule.cpp - order of copies, reads and products ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "passes/AssignLayouts/Relations.h"
 #include "passes/Passes.h"
 
 #include "tenon/Layout/LdsCopy.h"
@@ -58,13 +59,13 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
       return 1;
     }
     ArrayRef<int64_t> instruction = *first.getInstruction();
-    auto type = cast<RankedTensorType>(first.getLhs().getType());
     for (tile::MmaOp product : interval.products) {
       auto lhs = cast<RankedTensorType>(product.getLhs().getType());
       Operation *sum = product.getAccumulator().getDefiningOp();
       bool inTime = !sum || sum->getBlock() != first->getBlock() ||
                     sum->isBeforeInBlock(first);
-      if (lhs.getRank() != 2 || lhs.getDimSize(1) != type.getDimSize(1) ||
+      if (lhs.getRank() != 2 || product.getDepth() != first.getDepth() ||
+          product.getContractionOrder().steps != 1 ||
           product.getInstruction() != first.getInstruction() || !inTime ||
           !tile::getLayout(product.getType())) {
         return 1;
@@ -81,7 +82,7 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
         }
       }
     }
-    return type.getDimSize(1) / instruction[1];
+    return first.getDepth() / instruction[1];
   }
 
   /// Lets the copies, the reads and the products of \p interval take turns: a
@@ -99,8 +100,7 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
     tile::MmaOp first = interval.products.front();
     OpBuilder b(first);
     Location loc = first.getLoc();
-    int64_t depth =
-        cast<RankedTensorType>(first.getLhs().getType()).getDimSize(1) / steps;
+    int64_t depth = first.getDepth() / steps;
 
     // The reads of a step; an operand of several products is read once.
     DenseMap<std::pair<Value, int64_t>, Value> reads;
@@ -110,13 +110,10 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
             tile::getLayout(product.getType()).getLayout();
         auto lhs = cast<RankedTensorType>(product.getLhs().getType());
         auto rhs = cast<RankedTensorType>(product.getRhs().getType());
-        ArrayRef<int64_t> instruction = *product.getInstruction();
-        auto operands =
-            layout::mfmaOperands(sums, instruction[0], instruction[1], depth,
-                                 *tile::mfmaFormat(lhs.getElementType()),
-                                 *tile::mfmaFormat(rhs.getElementType()));
-        if (!operands) {
-          return product.emitOpError(llvm::toString(operands.takeError()));
+        FailureOr<assign::MmaLayouts> operands =
+            assign::operandLayouts(product, sums, depth);
+        if (failed(operands)) {
+          return failure();
         }
         auto readPart = [&](Value whole, ArrayRef<int64_t> shape,
                             ArrayRef<int64_t> offsets,
@@ -132,10 +129,12 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
                 b.getDenseI64ArrayAttr(offsets));
           }
         };
-        readPart(product.getLhs(), {lhs.getDimSize(0), depth},
-                 {0, step * depth}, operands->lhs);
-        readPart(product.getRhs(), {depth, rhs.getDimSize(1)},
-                 {step * depth, 0}, operands->rhs);
+        int64_t lhsDepth = depth / product.getLhsPacking();
+        int64_t rhsDepth = depth / product.getRhsPacking();
+        readPart(product.getLhs(), {lhs.getDimSize(0), lhsDepth},
+                 {0, step * lhsDepth}, operands->lhs);
+        readPart(product.getRhs(), {rhsDepth, rhs.getDimSize(1)},
+                 {step * rhsDepth, 0}, operands->rhs);
       }
       return success();
     };
@@ -166,10 +165,16 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
         return failure();
       }
       for (auto [product, sum] : llvm::zip_equal(interval.products, sums)) {
+        IntegerAttr blocks;
+        if (product.getLhsScale() || product.getRhsScale()) {
+          blocks = b.getI64IntegerAttr(product.getScaleBegin().value_or(0) +
+                                       step * depth / tile::MmaOp::scaleBlock);
+        }
         sum = tile::MmaOp::create(
             b, loc, sum.getType(), reads[{product.getLhs(), step}],
-            reads[{product.getRhs(), step}], sum, product.getInstructionAttr(),
-            product.getWavesAttr());
+            reads[{product.getRhs(), step}], sum, product.getLhsScale(),
+            product.getRhsScale(), product.getInstructionAttr(),
+            product.getWavesAttr(), product.getContractionAttr(), blocks);
       }
     }
     llvm::SetVector<Operation *> obsolete;

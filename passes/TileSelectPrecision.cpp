@@ -34,21 +34,27 @@ struct TileSelectPrecision
     if (isa<Float8E5M2Type>(type) && isOcp) {
       return MatrixFormat::BF8;
     }
+    // Two values per byte.
+    if (type.isInteger(8)) {
+      return MatrixFormat::FP4;
+    }
     return std::nullopt;
   }
 
   /// The instructions [mn, k] of the chip for a product of two tiles, those of
   /// the highest rate first, then those with more reuse of operands.
   static SmallVector<std::array<int64_t, 2>>
-  instructionsFor(Type lhs, Type rhs, const target::TargetInfo &target) {
+  instructionsFor(Type lhs, Type rhs, bool isScaled,
+                  const target::TargetInfo &target) {
     auto a = formatOf(lhs, target);
     auto b = formatOf(rhs, target);
     if (!a || !b) {
       return {};
     }
     std::vector<target::Mfma> known = target.mfmasFor(*a, *b);
-    llvm::erase_if(known, [](const target::Mfma &mfma) {
-      return mfma.m != mfma.n || (mfma.m != 16 && mfma.m != 32);
+    llvm::erase_if(known, [&](const target::Mfma &mfma) {
+      return mfma.m != mfma.n || (mfma.m != 16 && mfma.m != 32) ||
+             (isScaled && !mfma.isScalable());
     });
     llvm::stable_sort(known, [](const target::Mfma &x, const target::Mfma &y) {
       // Rates as flops per clock, by cross products.
@@ -66,17 +72,18 @@ struct TileSelectPrecision
   LogicalResult choose(tile::MmaOp mma, const target::TargetInfo &target) {
     auto lhs = cast<RankedTensorType>(mma.getLhs().getType());
     auto rhs = cast<RankedTensorType>(mma.getRhs().getType());
-    auto instructions =
-        instructionsFor(lhs.getElementType(), rhs.getElementType(), target);
+    bool isScaled = mma.getLhsScale() || mma.getRhsScale();
+    auto instructions = instructionsFor(lhs.getElementType(),
+                                        rhs.getElementType(), isScaled, target);
     if (instructions.empty()) {
       return mma.emitOpError("no instruction of ")
              << target.chip() << " multiplies " << lhs.getElementType()
-             << " by " << rhs.getElementType();
+             << " by " << rhs.getElementType() << (isScaled ? ", scaled" : "");
     }
     int64_t rank = lhs.getRank();
     int64_t m = lhs.getDimSize(rank - 2);
     int64_t n = rhs.getDimSize(rank - 1);
-    int64_t k = lhs.getDimSize(rank - 1);
+    int64_t k = mma.getDepth();
     // Several products have their own waves each.
     int64_t slices = rank == 3 ? lhs.getDimSize(0) : 1;
     int64_t waves = getOperation().getWaves() / slices;

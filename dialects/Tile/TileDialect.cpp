@@ -42,7 +42,8 @@ std::optional<tenon::layout::MfmaFormat> tenon::tile::mfmaFormat(Type type) {
   if (isa<Float8E4M3FNType, Float8E5M2Type>(type)) {
     return MfmaFormat::F8;
   }
-  if (isa<Float4E2M1FNType>(type)) {
+  // Two FP4 values per byte.
+  if (type.isInteger(8)) {
     return MfmaFormat::F4;
   }
   return std::nullopt;

@@ -165,49 +165,154 @@ LogicalResult StoreOp::verify() {
 // Matrix products
 //===----------------------------------------------------------------------===//
 
-LogicalResult MmaOp::verify() {
+/// Values in one element of a tile that is multiplied: bytes hold two of FP4.
+static int64_t packingOf(Value tile) {
+  Type element = cast<RankedTensorType>(tile.getType()).getElementType();
+  return element.isInteger(8) ? 2 : 1;
+}
+
+void MmaOp::build(OpBuilder &builder, OperationState &state, Value lhs,
+                  Value rhs, Value accumulator, ArrayRef<int64_t> waves) {
+  build(builder, state, accumulator.getType(), lhs, rhs, accumulator,
+        /*lhs_scale=*/Value(), /*rhs_scale=*/Value(),
+        /*instruction=*/DenseI64ArrayAttr(),
+        builder.getDenseI64ArrayAttr(waves),
+        /*contraction=*/DenseI64ArrayAttr(), /*scale_begin=*/IntegerAttr());
+}
+
+int64_t MmaOp::getLhsPacking() { return packingOf(getLhs()); }
+
+int64_t MmaOp::getRhsPacking() { return packingOf(getRhs()); }
+
+int64_t MmaOp::getDepth() {
   auto lhs = cast<RankedTensorType>(getLhs().getType());
-  auto rhs = cast<RankedTensorType>(getRhs().getType());
-  auto acc = cast<RankedTensorType>(getAccumulator().getType());
-  int64_t rank = acc.getRank();
-  bool fits = (rank == 2 || rank == 3) && lhs.getRank() == rank &&
-              rhs.getRank() == rank;
-  if (fits) {
-    int64_t m = rank - 2;
-    int64_t n = rank - 1;
-    fits = lhs.getDimSize(m) == acc.getDimSize(m) &&
-           rhs.getDimSize(n) == acc.getDimSize(n) &&
-           lhs.getDimSize(n) == rhs.getDimSize(m) &&
-           (rank == 2 || (lhs.getDimSize(0) == acc.getDimSize(0) &&
-                          rhs.getDimSize(0) == acc.getDimSize(0)));
+  return lhs.getShape().back() * getLhsPacking();
+}
+
+layout::Contraction MmaOp::getContractionOrder() {
+  std::optional<ArrayRef<int64_t>> order = getContraction();
+  return order ? layout::Contraction{(*order)[0], (*order)[1]}
+               : layout::Contraction{};
+}
+
+/// Checks that \p scale has the extent of \p operand along \p dim and blocks
+/// for all of k along \p blockDim.
+static LogicalResult verifyScale(MmaOp op, Value scale, Value operand,
+                                 StringRef name, int64_t dim,
+                                 int64_t blockDim) {
+  if (!scale) {
+    return success();
   }
+  auto type = cast<RankedTensorType>(scale.getType());
+  auto scaled = cast<RankedTensorType>(operand.getType());
+  Type element = scaled.getElementType();
+  if (!isa<Float8E8M0FNUType>(type.getElementType()) ||
+      !(element.isInteger(8) ||
+        isa<Float8E4M3FNType, Float8E5M2Type>(element))) {
+    return op.emitOpError("scales operands of fp8 or fp4 (i8) by tiles of "
+                          "f8E8M0FNU, found ")
+           << name << " " << scaled << " by " << type;
+  }
+  int64_t blocks = llvm::divideCeil(op.getDepth(), MmaOp::scaleBlock) +
+                   op.getScaleBegin().value_or(0);
+  bool fits =
+      type.getRank() == scaled.getRank() &&
+      type.getDimSize(dim) == scaled.getDimSize(dim) &&
+      type.getDimSize(blockDim) >= blocks &&
+      (type.getRank() == 2 || type.getDimSize(0) == scaled.getDimSize(0));
   if (!fits) {
-    return emitOpError("multiplies [m, k] by [k, n] and adds to [m, n], or so "
-                       "many of each, found ")
-           << lhs << " by " << rhs << " and " << acc;
+    return op.emitOpError("needs a scale of ")
+           << name << " for each of its rows or columns and for " << blocks
+           << " blocks of " << MmaOp::scaleBlock << " values, found " << type
+           << " for " << scaled;
   }
-  if (!acc.getElementType().isF32()) {
-    return emitOpError("accumulates in f32, found ") << acc.getElementType();
-  }
-  if (std::optional<ArrayRef<int64_t>> instruction = getInstruction()) {
-    if (instruction->size() != 2) {
-      return emitOpError("an instruction is [mn, k], found ")
-             << instruction->size() << " numbers";
+  return success();
+}
+
+/// Checks what says how the product is computed.
+static LogicalResult verifyMmaAttributes(MmaOp op, int64_t rank) {
+  for (auto [name, numbers] :
+       {std::pair("an instruction is [mn, k]", op.getInstruction()),
+        std::pair("a contraction is [run, steps]", op.getContraction())}) {
+    if (numbers &&
+        (numbers->size() != 2 || (*numbers)[0] < 1 || (*numbers)[1] < 1)) {
+      return op.emitOpError(name)
+             << ", two positive numbers; found [" << *numbers << "]";
     }
   }
-  if (std::optional<ArrayRef<int64_t>> waves = getWaves()) {
-    auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (std::optional<ArrayRef<int64_t>> waves = op.getWaves()) {
+    auto kernel = op->getParentOfType<KernelOp>();
     int64_t product = 1;
     for (int64_t count : *waves) {
       product *= count;
     }
     if (static_cast<int64_t>(waves->size()) != rank ||
         (kernel && product != kernel.getWaves())) {
-      return emitOpError(
+      return op.emitOpError(
           "waves are [along m, along n] and for rank 3 those along "
           "dimension 0, with the kernel's number of waves as "
           "product");
     }
+  }
+  return success();
+}
+
+LogicalResult MmaOp::verify() {
+  auto lhs = cast<RankedTensorType>(getLhs().getType());
+  auto rhs = cast<RankedTensorType>(getRhs().getType());
+  auto acc = cast<RankedTensorType>(getAccumulator().getType());
+  int64_t rank = acc.getRank();
+  int64_t m = rank - 2;
+  int64_t n = rank - 1;
+  bool fits = (rank == 2 || rank == 3) && lhs.getRank() == rank &&
+              rhs.getRank() == rank && lhs.getDimSize(m) == acc.getDimSize(m) &&
+              rhs.getDimSize(n) == acc.getDimSize(n) &&
+              lhs.getDimSize(n) * getLhsPacking() ==
+                  rhs.getDimSize(m) * getRhsPacking() &&
+              (rank == 2 || (lhs.getDimSize(0) == acc.getDimSize(0) &&
+                             rhs.getDimSize(0) == acc.getDimSize(0)));
+  if (!fits) {
+    return emitOpError("multiplies [m, k] by [k, n] and adds to [m, n], or so "
+                       "many of each, with two values per i8, found ")
+           << lhs << " by " << rhs << " and " << acc;
+  }
+  if (!acc.getElementType().isF32()) {
+    return emitOpError("accumulates in f32, found ") << acc.getElementType();
+  }
+  if (getScaleBegin() && !getLhsScale() && !getRhsScale()) {
+    return emitOpError("has a scale_begin but no scales");
+  }
+  if (failed(verifyScale(*this, getLhsScale(), getLhs(), "lhs", m, n)) ||
+      failed(verifyScale(*this, getRhsScale(), getRhs(), "rhs", n, m))) {
+    return failure();
+  }
+  return verifyMmaAttributes(*this, rank);
+}
+
+LogicalResult DequantizeOp::verify() {
+  auto codes = cast<RankedTensorType>(getCodes().getType());
+  auto scales = cast<RankedTensorType>(getScales().getType());
+  auto result = cast<RankedTensorType>(getType());
+  if (!codes.getElementType().isInteger(8) ||
+      !isa<Float8E8M0FNUType>(scales.getElementType()) ||
+      !(result.getElementType().isBF16() || result.getElementType().isF16())) {
+    return emitOpError("makes bf16 or f16 of i8 codes and f8E8M0FNU scales, "
+                       "found ")
+           << result << " of " << codes << " and " << scales;
+  }
+  int64_t rank = result.getRank();
+  int64_t dim = getDim();
+  bool fits = codes.getRank() == rank && scales.getRank() == rank && dim < rank;
+  for (int64_t other = 0; fits && other < rank; ++other) {
+    int64_t extent = result.getDimSize(other);
+    fits = codes.getDimSize(other) * (other == dim ? 2 : 1) == extent &&
+           scales.getDimSize(other) * (other == dim ? MmaOp::scaleBlock : 1) ==
+               extent;
+  }
+  if (!fits) {
+    return emitOpError("has half as many codes and 1/32 as many scales as "
+                       "results along dimension ")
+           << dim << ", found " << codes << ", " << scales << " and " << result;
   }
   return success();
 }

@@ -309,7 +309,8 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, SameTypeOperands]> {
   }];
 }
 
-def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
+def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments,
+                                 AllTypesMatch<["accumulator", "result"]>]> {
   let summary = "Adds the matrix product of two tiles to a third, on the matrix cores";
   let description = [{
     `result[m, n] = accumulator[m, n] + sum over k of lhs[m, k] * rhs[k, n]`,
@@ -320,7 +321,21 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["accumulator", "result"]>]
     the operands follow from that of the accumulator
     (`tenon::layout::mfmaOperands`).
 
-    Tiles of rank 3 are as many products side by side: dimension 0 of all three
+    An operand of `i8` holds FP4 (E2M1), two values along k per byte, the first in
+    the low bits: half as many along k.
+
+    `lhs_scale` [m, blocks] and `rhs_scale` [blocks, n] hold an E8M0 scale for each
+    32 values along k, by which these are multiplied; an operand without stays as
+    it is. The product takes the blocks from `scale_begin` on. Scaled products are
+    those of FP8 and FP4 operands.
+
+    `contraction = [run, steps]` says which values of k an instruction takes: those
+    `run` apart in the instruction are `run * steps` apart in the tile, so that a
+    lane holds `run * steps` values side by side (`tenon::layout::Contraction`).
+    [1, 1], each instruction takes consecutive values, where absent. It changes the
+    order in which products are added, and nothing else.
+
+    Tiles of rank 3 are as many products side by side: dimension 0 of all
     tiles, which lies in waves. Slices of a contraction that waves share are one
     such set of products, and `tile.reduce` adds them up; `waves` has a third number
     then, the waves along dimension 0.
@@ -328,15 +343,59 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["accumulator", "result"]>]
     ```mlir
     %c1 = tile.mma %a, %b, %c {instruction = array<i64: 16, 32>}
         : tensor<128x64xbf16>, tensor<64x128xbf16>, tensor<128x128xf32>
+    %c2 = tile.mma %x, %w, %c1 lhs_scale %s rhs_scale %t
+        : tensor<128x64xi8>, tensor<64x128xi8>, tensor<128x128xf32>
+          lhs_scale tensor<128x4xf8E8M0FNU> rhs_scale tensor<4x128xf8E8M0FNU>
     ```
   }];
   let arguments = (ins Tile_Tensor:$lhs, Tile_Tensor:$rhs, Tile_Tensor:$accumulator,
+                       Optional<Tile_Tensor>:$lhs_scale,
+                       Optional<Tile_Tensor>:$rhs_scale,
                        OptionalAttr<DenseI64ArrayAttr>:$instruction,
-                       OptionalAttr<DenseI64ArrayAttr>:$waves);
+                       OptionalAttr<DenseI64ArrayAttr>:$waves,
+                       OptionalAttr<DenseI64ArrayAttr>:$contraction,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$scale_begin);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $accumulator attr-dict `:` type($lhs) `,` type($rhs) `,`
-    type($accumulator)
+    $lhs `,` $rhs `,` $accumulator (`lhs_scale` $lhs_scale^)?
+    (`rhs_scale` $rhs_scale^)? attr-dict `:` type($lhs) `,` type($rhs) `,`
+    type($accumulator) (`lhs_scale` type($lhs_scale)^)?
+    (`rhs_scale` type($rhs_scale)^)?
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+                                 "::mlir::Value":$accumulator,
+                                 "::llvm::ArrayRef<int64_t>":$waves)>];
+  let extraClassDeclaration = [{
+    /// Values of the contraction index, and those in one element of each operand.
+    int64_t getDepth();
+    int64_t getLhsPacking();
+    int64_t getRhsPacking();
+    /// Values that share a scale.
+    static constexpr int64_t scaleBlock = 32;
+    ::tenon::layout::Contraction getContractionOrder();
+  }];
+}
+
+def Tile_DequantizeOp : Tile_Op<"dequantize", [Pure]> {
+  let summary = "FP4 codes times their scales";
+  let description = [{
+    `codes` of `i8` hold two FP4 (E2M1) values per byte along dimension `dim`, the
+    first in the low bits; `scales` has an E8M0 scale for each 32 values along it.
+    The result, `bf16` or `f16`, is each value times its scale, rounded to nearest
+    even (exact in bf16 but for subnormal results). A scale of NaN makes NaN.
+
+    ```mlir
+    %w = tile.dequantize %c, %s dim 0
+        : tensor<64x16xi8>, tensor<4x16xf8E8M0FNU> -> tensor<128x16xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_Tensor:$codes, Tile_Tensor:$scales,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $codes `,` $scales `dim` $dim attr-dict `:` type($codes) `,` type($scales) `->`
+    type($result)
   }];
   let hasVerifier = 1;
 }

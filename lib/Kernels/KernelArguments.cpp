@@ -16,6 +16,10 @@ void KernelArguments::add(StringRef name, Type type) {
 void KernelArguments::pointers(ArrayRef<spec::OperandContract> contracts) {
   for (const spec::OperandContract &contract : contracts) {
     Type element = cast<MemRefType>(contract.value.getType()).getElementType();
+    // Memory is addressed by the byte: two FP4 values are one element.
+    if (element.getIntOrFloatBitWidth() == 4) {
+      element = b.getI8Type();
+    }
     add(contract.name, tile::PtrType::get(b.getContext(), element));
     plan.pointer(contract.name);
   }

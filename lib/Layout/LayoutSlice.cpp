@@ -1,4 +1,4 @@
-//===- LayoutSlice.cpp - layouts without some dims --------------*- C++ -*-===//
+//===- LayoutSlice.cpp - layouts without some dims or bits ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What reductions and broadcasts ask of a layout.
@@ -7,8 +7,11 @@
 
 #include "tenon/Layout/Layout.h"
 
+#include "MakeError.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cassert>
 
@@ -104,6 +107,44 @@ Layout Layout::slice(ArrayRef<unsigned> removedDims) const {
     report_fatal_error(result.takeError());
   }
   return *result;
+}
+
+Expected<Layout> Layout::coarsen(unsigned dim, int64_t factor) const {
+  if (!isPowerOf2_64(factor) || extents[dim] % factor != 0) {
+    return makeError("{0} elements along dim {1} are no blocks of {2}",
+                     extents[dim], dim, factor);
+  }
+  SmallVector<int64_t> newShape(extents.begin(), extents.end());
+  newShape[dim] /= factor;
+  std::array<SmallVector<Basis, 6>, 3> newCore;
+  for (HwDim input : allHwDims) {
+    for (Basis basis : bases(input)) {
+      bool isWithin = basis[dim] % factor != 0;
+      if (isWithin && (basis[dim] >= factor || !movesOnly(basis, dim))) {
+        return makeError("a bit moves within a block of {0} elements along dim "
+                         "{1} and also to another block",
+                         factor, dim);
+      }
+      if (isWithin && input == HwDim::Register) {
+        continue;
+      }
+      basis[dim] /= factor;
+      newCore[static_cast<unsigned>(input)].push_back(std::move(basis));
+    }
+  }
+  SmallVector<OuterMode> newModes(modes.begin(), modes.end());
+  for (OuterMode &mode : newModes) {
+    if (mode.dim != dim) {
+      continue;
+    }
+    if (mode.stride % factor != 0) {
+      return makeError("digits of stride {0} along dim {1} move within blocks "
+                       "of {2} elements",
+                       mode.stride, dim, factor);
+    }
+    mode.stride /= factor;
+  }
+  return create(newShape, newCore[0], newCore[1], newCore[2], newModes);
 }
 
 SmallVector<int64_t>

@@ -120,12 +120,13 @@ public:
       : accumulator(accumulator), dim(dim), rows(instructionRows),
         skipped(instructionBits) {}
 
-  Expected<Layout> build(const Layout &atom, int64_t extentK) const;
+  Expected<Layout> build(const Layout &atom, int64_t extentK,
+                         const Contraction &contraction) const;
 
 private:
   /// The accumulator's dim is dim 0 of the operand lhs and dim 1 of rhs.
   Basis row(int64_t value) const { return along(dim, value); }
-  Basis contraction(int64_t value) const { return along(1 - dim, value); }
+  Basis depth(int64_t value) const { return along(1 - dim, value); }
 
   const Layout &accumulator;
   unsigned dim;
@@ -134,19 +135,24 @@ private:
 };
 } // namespace
 
-Expected<Layout> OperandBuilder::build(const Layout &atom,
-                                       int64_t extentK) const {
+Expected<Layout> OperandBuilder::build(const Layout &atom, int64_t extentK,
+                                       const Contraction &contraction) const {
+  const auto &[run, steps] = contraction;
   int64_t k = atom.shape()[1];
+  // Bits are single along k, so that those from `run` on can move up.
+  auto place = [&, run = run, steps = steps](int64_t value) {
+    return depth(value < run ? value : value * steps);
+  };
   Digits digits;
   for (const Basis &basis : atom.bases(HwDim::Register)) {
-    digits.registers.push_back(contraction(basis[1]));
+    digits.registers.push_back(place(basis[1]));
   }
   SmallVector<Basis> lanes;
   for (auto [bit, basis] : enumerate(atom.bases(HwDim::Lane))) {
-    lanes.push_back(bit < rows.size() ? row(rows[bit][dim])
-                                      : contraction(basis[1]));
+    lanes.push_back(bit < rows.size() ? row(rows[bit][dim]) : place(basis[1]));
   }
-  digits.add(HwDim::Register, 1 - dim, k, extentK / k);
+  digits.add(HwDim::Register, 1 - dim, run, steps);
+  digits.add(HwDim::Register, 1 - dim, k * steps, extentK / k / steps);
   for (const Basis &basis :
        accumulator.bases(HwDim::Register).drop_front(skipped)) {
     if (basis[dim] != 0) {
@@ -175,11 +181,10 @@ Expected<Layout> OperandBuilder::build(const Layout &atom,
                         digits.modes);
 }
 
-Expected<MfmaOperands> tenon::layout::mfmaOperands(const Layout &accumulator,
-                                                   int64_t mn, int64_t k,
-                                                   int64_t extentK,
-                                                   MfmaFormat lhsFormat,
-                                                   MfmaFormat rhsFormat) {
+Expected<MfmaOperands>
+tenon::layout::mfmaOperands(const Layout &accumulator, int64_t mn, int64_t k,
+                            int64_t extentK, MfmaFormat lhsFormat,
+                            MfmaFormat rhsFormat, Contraction contraction) {
   if (accumulator.rank() != 2) {
     return makeError("an accumulator has two dims, found {0}",
                      accumulator.rank());
@@ -191,6 +196,13 @@ Expected<MfmaOperands> tenon::layout::mfmaOperands(const Layout &accumulator,
     return makeError("{0} values of the contraction index are no multiple of "
                      "the instruction's {1}",
                      extentK, k);
+  }
+  const auto &[run, steps] = contraction;
+  if (!isPowerOf2_64(run) || !isPowerOf2_64(steps) || k % run != 0 ||
+      extentK / k % steps != 0) {
+    return makeError("runs of {0} values and {1} steps do not divide {2} "
+                     "instructions of {3} values",
+                     run, steps, extentK / k, k);
   }
   ArrayRef<Basis> registers = accumulator.bases(HwDim::Register);
   ArrayRef<Basis> lanes = accumulator.bases(HwDim::Lane);
@@ -234,12 +246,12 @@ Expected<MfmaOperands> tenon::layout::mfmaOperands(const Layout &accumulator,
     return dim == rowDim ? ArrayRef<Basis>(rowBases) : columnBases;
   };
   auto lhs = OperandBuilder(accumulator, 0, basesOf(0), fragmentBits)
-                 .build(*lhsAtom, extentK);
+                 .build(*lhsAtom, extentK, contraction);
   if (!lhs) {
     return lhs.takeError();
   }
   auto rhs = OperandBuilder(accumulator, 1, basesOf(1), fragmentBits)
-                 .build(*rhsAtom, extentK);
+                 .build(*rhsAtom, extentK, contraction);
   if (!rhs) {
     return rhs.takeError();
   }

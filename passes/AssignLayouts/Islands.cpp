@@ -217,7 +217,7 @@ double Island::cost(const Placement &placement) const {
     }
     if (auto mma = dyn_cast_or_null<tile::MmaOp>(op)) {
       // What a wave reads of the operands.
-      FailureOr<layout::MfmaOperands> operands = operandLayouts(mma, layout);
+      FailureOr<MmaLayouts> operands = operandLayouts(mma, layout);
       if (succeeded(operands)) {
         total +=
             (operands->lhs.numRegisters() + operands->rhs.numRegisters()) / 4.0;

@@ -117,8 +117,25 @@ static std::array<Value, 4> carriedTile(scf::ForOp loop, unsigned index) {
           loop.getResult(index)};
 }
 
-FailureOr<layout::MfmaOperands>
-assign::operandLayouts(tile::MmaOp mma, const layout::Layout &accumulator) {
+/// \p operands in elements of tiles, some of which hold several values along k.
+static llvm::Expected<layout::MfmaOperands>
+inElements(const layout::MfmaOperands &operands, int64_t lhsFactor,
+           int64_t rhsFactor) {
+  auto lhs = operands.lhs.coarsen(1, lhsFactor);
+  if (!lhs) {
+    return lhs.takeError();
+  }
+  auto rhs = operands.rhs.coarsen(0, rhsFactor);
+  if (!rhs) {
+    return rhs.takeError();
+  }
+  return layout::MfmaOperands{std::move(*lhs), std::move(*rhs),
+                              operands.rowDim};
+}
+
+FailureOr<MmaLayouts> assign::operandLayouts(tile::MmaOp mma,
+                                             const layout::Layout &accumulator,
+                                             std::optional<int64_t> depth) {
   std::optional<ArrayRef<int64_t>> instruction = mma.getInstruction();
   if (!instruction) {
     mma.emitOpError("has no instruction: run tile-select-precision first");
@@ -138,14 +155,23 @@ assign::operandLayouts(tile::MmaOp mma, const layout::Layout &accumulator) {
   layout::Layout own = isSliced && accumulator.isSeparable(0)
                            ? accumulator.slice({0})
                            : accumulator;
-  auto operands =
-      layout::mfmaOperands(own, (*instruction)[0], (*instruction)[1],
-                           lhs.getShape().back(), *lhsFormat, *rhsFormat);
-  if (!operands) {
-    mma.emitOpError(llvm::toString(operands.takeError()));
-    return failure();
-  }
-  if (isSliced) {
+  auto layoutsFor =
+      [&](int64_t extentK, layout::MfmaFormat left, layout::MfmaFormat right,
+          int64_t leftFactor,
+          int64_t rightFactor) -> FailureOr<layout::MfmaOperands> {
+    auto operands =
+        layout::mfmaOperands(own, (*instruction)[0], (*instruction)[1], extentK,
+                             left, right, mma.getContractionOrder());
+    if (operands) {
+      operands = inElements(*operands, leftFactor, rightFactor);
+    }
+    if (!operands) {
+      mma.emitOpError(llvm::toString(operands.takeError()));
+      return failure();
+    }
+    if (!isSliced) {
+      return std::move(*operands);
+    }
     for (layout::Layout *operand : {&operands->lhs, &operands->rhs}) {
       auto sliced = layout::sliceOverWaves(*operand, accumulator.shape()[0]);
       if (!sliced) {
@@ -154,8 +180,40 @@ assign::operandLayouts(tile::MmaOp mma, const layout::Layout &accumulator) {
       }
       *operand = std::move(*sliced);
     }
+    return std::move(*operands);
+  };
+  FailureOr<layout::MfmaOperands> operands =
+      layoutsFor(depth.value_or(mma.getDepth()), *lhsFormat, *rhsFormat,
+                 mma.getLhsPacking(), mma.getRhsPacking());
+  if (failed(operands)) {
+    return failure();
   }
-  return std::move(*operands);
+  MmaLayouts layouts{std::move(operands->lhs), std::move(operands->rhs),
+                     std::nullopt, std::nullopt, operands->rowDim};
+  // A scale lies in the lane that holds its block in the order of FP4, whatever
+  // the format of the values.
+  auto scaleLayout = [&](Value scale, bool isRhs,
+                         std::optional<layout::Layout> &layout) {
+    if (!scale) {
+      return success();
+    }
+    auto type = cast<RankedTensorType>(scale.getType());
+    int64_t blocks = type.getDimSize(type.getRank() - (isRhs ? 2 : 1));
+    FailureOr<layout::MfmaOperands> scales =
+        layoutsFor(blocks * tile::MmaOp::scaleBlock, layout::MfmaFormat::F4,
+                   layout::MfmaFormat::F4, tile::MmaOp::scaleBlock,
+                   tile::MmaOp::scaleBlock);
+    if (failed(scales)) {
+      return failure();
+    }
+    layout = std::move(isRhs ? scales->rhs : scales->lhs);
+    return success();
+  };
+  if (failed(scaleLayout(mma.getLhsScale(), false, layouts.lhsScale)) ||
+      failed(scaleLayout(mma.getRhsScale(), true, layouts.rhsScale))) {
+    return failure();
+  }
+  return layouts;
 }
 
 std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
@@ -164,10 +222,15 @@ std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
     if (!layout || value == mma.getAccumulator()) {
       return std::nullopt;
     }
-    FailureOr<layout::MfmaOperands> operands =
-        operandLayouts(mma, layout.getLayout());
+    FailureOr<MmaLayouts> operands = operandLayouts(mma, layout.getLayout());
     if (failed(operands)) {
       return std::nullopt;
+    }
+    if (value == mma.getLhsScale()) {
+      return operands->lhsScale;
+    }
+    if (value == mma.getRhsScale()) {
+      return operands->rhsScale;
     }
     return value == mma.getLhs() ? operands->lhs : operands->rhs;
   }
@@ -255,6 +318,21 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
                      layout.slice(broadcast.getRepeatedDims()));
         }
       })
+      .Case<tile::DequantizeOp>([&](auto dequantize) {
+        // From the values, which the others hold parts of, to the others.
+        if (value != dequantize.getResult()) {
+          return;
+        }
+        for (auto [other, factor] :
+             {std::pair(dequantize.getCodes(), int64_t(2)),
+              std::pair(dequantize.getScales(), tile::MmaOp::scaleBlock)}) {
+          if (auto coarse = layout.coarsen(dequantize.getDim(), factor)) {
+            assignTile(other, *coarse);
+          } else {
+            llvm::consumeError(coarse.takeError());
+          }
+        }
+      })
       .Default([&](Operation *other) {
         if (isElementwise(other)) {
           for (Value operand : other->getOperands()) {
@@ -297,7 +375,7 @@ SmallVector<Value> assign::tiedTo(Value value) {
     }
     if (!isElementwise(op) &&
         !isa<tile::ExtractOp, tile::StackOp, tile::ReduceOp, tile::DotOp,
-             tile::BroadcastOp>(op)) {
+             tile::BroadcastOp, tile::DequantizeOp>(op)) {
       return;
     }
     llvm::append_range(tied, op->getOperands());
@@ -339,13 +417,20 @@ LogicalResult assign::insertConversions(tile::KernelOp kernel) {
   SmallVector<tile::MmaOp> products;
   kernel.walk([&](tile::MmaOp op) { products.push_back(op); });
   for (tile::MmaOp mma : products) {
-    FailureOr<layout::MfmaOperands> operands =
+    FailureOr<MmaLayouts> operands =
         operandLayouts(mma, tile::getLayout(mma.getType()).getLayout());
     if (failed(operands)) {
       return failure();
     }
     convertOperand(mma.getLhsMutable(), operands->lhs);
     convertOperand(mma.getRhsMutable(), operands->rhs);
+    for (auto [scales, layout] :
+         {std::pair(mma.getLhsScaleMutable(), operands->lhsScale),
+          std::pair(mma.getRhsScaleMutable(), operands->rhsScale)}) {
+      for (OpOperand &scale : MutableOperandRange(scales)) {
+        convertOperand(scale, *layout);
+      }
+    }
   }
   return success();
 }

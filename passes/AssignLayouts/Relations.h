@@ -36,11 +36,22 @@ bool avoidsLds(const layout::Layout &from, const layout::Layout &to);
 /// The operation that makes \p value: for what a loop carries, the loop.
 mlir::Operation *makerOf(mlir::Value value);
 
+/// The layouts of a product's operands, and of the scales that it has.
+struct MmaLayouts {
+  layout::Layout lhs, rhs;
+  std::optional<layout::Layout> lhsScale, rhsScale;
+  /// Dim of the accumulator, of its last two, along which instruction rows lie:
+  /// operand A of the instruction is `lhs` for 0 and `rhs` for 1.
+  unsigned rowDim;
+};
+
 /// What the MFMA instruction of \p mma holds of each operand, when its
-/// accumulator is laid out as \p accumulator. Emits an error and fails when the
-/// instruction is not chosen yet or does not fit.
-mlir::FailureOr<layout::MfmaOperands>
-operandLayouts(tile::MmaOp mma, const layout::Layout &accumulator);
+/// accumulator is laid out as \p accumulator. \p depth is the number of values
+/// along k, where it is not the product's own. Emits an error and fails when
+/// the instruction is not chosen yet or does not fit.
+mlir::FailureOr<MmaLayouts>
+operandLayouts(tile::MmaOp mma, const layout::Layout &accumulator,
+               std::optional<int64_t> depth = std::nullopt);
 
 /// The tiles to which an operation ties \p value.
 llvm::SmallVector<mlir::Value> tiedTo(mlir::Value value);

@@ -179,6 +179,8 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case<tile::LoadOp>([&](auto load) { return emitLoad(load); })
       .Case<tile::StoreOp>([&](auto store) { return emitStore(store); })
       .Case<tile::MmaOp>([&](auto mma) { return emitMma(mma); })
+      .Case<tile::DequantizeOp>(
+          [&](auto dequantize) { return emitDequantize(dequantize); })
       .Case<scf::ForOp>([&](auto loop) { return emitFor(loop); })
       .Case<scf::IfOp>([&](auto branch) { return emitIf(branch); })
       // Their ends are written by emitFor and emitIf.

@@ -166,6 +166,13 @@ private:
 
   // Mma.cpp
   mlir::LogicalResult emitMma(tile::MmaOp op);
+  mlir::LogicalResult emitDequantize(tile::DequantizeOp op);
+  /// Scales in registers, the first in the lowest byte.
+  struct ScaleRegisters {
+    int64_t perRegister = 1; ///< 1, 2 or 4
+    llvm::SmallVector<mlir::Value> values;
+  };
+  ScaleRegisters scaleRegisters(mlir::Value tile);
   /// The intrinsic of a product and what it takes behind A, B and C.
   struct MfmaForm {
     std::string name; ///< empty: there is none

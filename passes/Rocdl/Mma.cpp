@@ -6,31 +6,53 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <map>
+#include <numeric>
+
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::rocdl;
 
-/// Elements of an operand that a lane holds of one instruction [mn, k].
-static unsigned operandElements(ArrayRef<int64_t> instruction) {
-  return instruction[0] * instruction[1] / 64;
+/// Registers, in elements of the tile, of an operand that a lane holds of one
+/// instruction [mn, k]; \p packing values are one element.
+static unsigned operandElements(ArrayRef<int64_t> instruction,
+                                int64_t packing) {
+  return instruction[0] * instruction[1] / 64 / packing;
+}
+
+/// Bytes of a register, of which instructions select one as their scale.
+static constexpr int64_t scalesPerRegister = 4;
+
+/// The width in which a product takes an operand of \p registers registers.
+static unsigned widthIn(tile::MmaOp mma, Value operand, int64_t registers) {
+  std::optional<ArrayRef<int64_t>> instruction = mma.getInstruction();
+  if (!instruction) {
+    return 0;
+  }
+  if (operand == mma.getLhs()) {
+    return operandElements(*instruction, mma.getLhsPacking());
+  }
+  if (operand == mma.getRhs()) {
+    return operandElements(*instruction, mma.getRhsPacking());
+  }
+  if (operand == mma.getAccumulator()) {
+    return (*instruction)[0] * (*instruction)[0] / 64;
+  }
+  return std::gcd(registers, scalesPerRegister);
 }
 
 unsigned Emitter::keptWidth(Value tile, int64_t registers) {
-  auto widthIn = [&](tile::MmaOp mma, bool isOperand) -> unsigned {
-    std::optional<ArrayRef<int64_t>> instruction = mma.getInstruction();
-    if (!instruction) {
-      return 0;
-    }
-    return isOperand ? operandElements(*instruction)
-                     : (*instruction)[0] * (*instruction)[0] / 64;
-  };
   unsigned width = 0;
   if (auto mma = dyn_cast_or_null<tile::MmaOp>(tile.getDefiningOp())) {
-    width = widthIn(mma, /*isOperand=*/false);
+    if (std::optional<ArrayRef<int64_t>> instruction = mma.getInstruction()) {
+      width = (*instruction)[0] * (*instruction)[0] / 64;
+    }
   }
-  for (OpOperand &use : tile.getUses()) {
-    if (auto mma = dyn_cast<tile::MmaOp>(use.getOwner())) {
-      width = std::max(width, widthIn(mma, use.getOperandNumber() < 2));
+  for (Operation *user : tile.getUsers()) {
+    if (auto mma = dyn_cast<tile::MmaOp>(user)) {
+      width = std::max(width, widthIn(mma, tile, registers));
+    } else if (isa<tile::DequantizeOp>(user)) {
+      width = std::max<unsigned>(width, std::gcd(registers, int64_t(4)));
     }
   }
   if (width == 0 || registers % width != 0) {
@@ -71,6 +93,9 @@ static std::optional<int64_t> smallFormat(Type type) {
   if (isa<Float8E5M2Type>(type)) {
     return 1;
   }
+  if (type.isInteger(8)) {
+    return 4;
+  }
   return std::nullopt;
 }
 
@@ -93,8 +118,8 @@ Emitter::MfmaForm Emitter::mfmaForm(tile::MmaOp op, unsigned rowDim) {
     if (rowDim == 1) {
       std::swap(left, right);
     }
-    // Formats of A and B, then a byte of a scale register of each: 2^0 here,
-    // with which LLVM takes the form without scales.
+    // Behind A, B and C stand their formats, then for each the byte of a scale
+    // register. With registers of 0 LLVM takes the form without scales.
     form.rest = {i32(*left), i32(*right), zero, zero, zero, zero};
     form.inWords = true;
   } else if (lhs == rhs) {
@@ -106,20 +131,51 @@ Emitter::MfmaForm Emitter::mfmaForm(tile::MmaOp op, unsigned rowDim) {
   return form;
 }
 
+/// The scales of \p tile as 32-bit registers of up to four.
+Emitter::ScaleRegisters Emitter::scaleRegisters(Value tile) {
+  ScaleRegisters scales;
+  int64_t count = parts(tile).registers();
+  scales.perRegister = std::gcd(count, scalesPerRegister);
+  Parts packed = repack(parts(tile), scales.perRegister);
+  for (Value value : packed.values) {
+    unsigned bits = 8 * scales.perRegister;
+    Type type = b.getIntegerType(bits);
+    if (value.getType() != type) {
+      value = LLVM::BitcastOp::create(b, loc, type, value);
+    }
+    if (bits < 32) {
+      value = LLVM::ZExtOp::create(b, loc, b.getI32Type(), value);
+    }
+    scales.values.push_back(value);
+  }
+  return scales;
+}
+
 LogicalResult Emitter::emitMma(tile::MmaOp op) {
   auto accumulator = layoutOf(op.getResult());
-  auto lhs = layoutOf(op.getLhs());
-  auto rhs = layoutOf(op.getRhs());
-  if (failed(accumulator) || failed(lhs) || failed(rhs)) {
+  if (failed(accumulator)) {
     return failure();
   }
   auto wanted = assign::operandLayouts(op, *accumulator);
   if (failed(wanted)) {
     return failure();
   }
-  if (!(wanted->lhs == *lhs) || !(wanted->rhs == *rhs)) {
-    return op.emitOpError("has operands that are not in the layout of the "
-                          "instruction: run tile-assign-layouts first");
+  for (auto [operand, expected] :
+       {std::pair(op.getLhs(), std::optional(wanted->lhs)),
+        std::pair(op.getRhs(), std::optional(wanted->rhs)),
+        std::pair(op.getLhsScale(), wanted->lhsScale),
+        std::pair(op.getRhsScale(), wanted->rhsScale)}) {
+    if (!operand) {
+      continue;
+    }
+    auto layout = layoutOf(operand);
+    if (failed(layout)) {
+      return failure();
+    }
+    if (!(*expected == *layout)) {
+      return op.emitOpError("has operands that are not in the layout of the "
+                            "instruction: run tile-assign-layouts first");
+    }
   }
   ArrayRef<int64_t> instruction = *op.getInstruction();
   MfmaForm form = mfmaForm(op, wanted->rowDim);
@@ -129,43 +185,170 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
            << " by " << instruction[0] << "x" << instruction[0] << "x"
            << instruction[1] << " instructions";
   }
-  unsigned elements = operandElements(instruction);
-  unsigned held = instruction[0] * instruction[0] / 64;
-  Parts a = repack(parts(op.getLhs()), elements);
-  Parts c = repack(parts(op.getRhs()), elements);
-  Parts sums = repack(parts(op.getAccumulator()), held);
-  if (form.inWords || form.inHalves) {
-    auto words = form.inWords ? VectorType::get(elements / 4, b.getI32Type())
-                              : VectorType::get(elements, b.getI16Type());
-    for (Parts *operand : {&a, &c}) {
-      for (Value &value : operand->values) {
+  /// One of the two operands.
+  struct Side {
+    const layout::Layout &layout;
+    unsigned elements; ///< of a lane and instruction
+    int64_t packing;
+    unsigned depthDim; ///< of the last two
+    Parts values;
+    std::optional<layout::Layout> scaleLayout;
+    ScaleRegisters scales;
+  };
+  auto side = [&](Value tile, int64_t packing, const layout::Layout &layout,
+                  unsigned depthDim, Value scale,
+                  const std::optional<layout::Layout> &scaleLayout) {
+    unsigned elements = operandElements(instruction, packing);
+    Side result{layout, elements, packing, depthDim, {}, scaleLayout, {}};
+    result.values = repack(parts(tile), elements);
+    if (form.inWords || form.inHalves) {
+      auto words = form.inWords ? VectorType::get(elements / 4, b.getI32Type())
+                                : VectorType::get(elements, b.getI16Type());
+      for (Value &value : result.values.values) {
         value = LLVM::BitcastOp::create(b, loc, words, value);
       }
     }
-  }
-  int64_t extentK = lhs->shape().back();
+    if (scale) {
+      result.scales = scaleRegisters(scale);
+    }
+    return result;
+  };
+  Side lhs = side(op.getLhs(), op.getLhsPacking(), wanted->lhs, 1,
+                  op.getLhsScale(), wanted->lhsScale);
+  Side rhs = side(op.getRhs(), op.getRhsPacking(), wanted->rhs, 0,
+                  op.getRhsScale(), wanted->rhsScale);
+  bool isScaled = op.getLhsScale() || op.getRhsScale();
+  unsigned held = instruction[0] * instruction[0] / 64;
+  Parts sums = repack(parts(op.getAccumulator()), held);
+  const auto [run, interleaved] = op.getContractionOrder();
+  int64_t rank = accumulator->rank();
+  // The place in \p layout of the row or column of `place` at `depth` along k.
+  auto registerAt = [&](const layout::Layout &layout, const Side &side,
+                        SmallVector<int64_t> place, int64_t depth) {
+    place[rank - 2 + side.depthDim] = depth;
+    return *layout.registerOf(place, 0, 0);
+  };
+  // A scale register and the byte of it; 2^0 for an operand without scales.
+  auto scaleAt = [&](const Side &side, const SmallVector<int64_t> &place,
+                     int64_t k) -> std::pair<Value, int64_t> {
+    if (!side.scaleLayout) {
+      return {i32(0x7f7f7f7f), 0};
+    }
+    int64_t block =
+        k / tile::MmaOp::scaleBlock + op.getScaleBegin().value_or(0);
+    int64_t reg = registerAt(*side.scaleLayout, side, place, block);
+    return {side.scales.values[reg / side.scales.perRegister],
+            reg % side.scales.perRegister};
+  };
   // All instructions of one step along k before the next, so that those that
   // follow each other do not depend on each other.
-  for (int64_t k = 0; k < extentK; k += instruction[1]) {
+  int64_t steps = op.getDepth() / instruction[1];
+  for (int64_t step = 0; step < steps; ++step) {
+    int64_t k = step % interleaved * run +
+                step / interleaved * interleaved * instruction[1];
     for (size_t part = 0; part < sums.values.size(); ++part) {
       SmallVector<int64_t> place = accumulator->coordinates(part * held, 0, 0);
-      SmallVector<int64_t> leftPlace(place);
-      SmallVector<int64_t> rightPlace(place);
-      leftPlace.back() = k;
-      rightPlace[place.size() - 2] = k;
-      int64_t left = *lhs->registerOf(leftPlace, 0, 0);
-      int64_t right = *rhs->registerOf(rightPlace, 0, 0);
-      Value rows = a.values[left / elements];
-      Value columns = c.values[right / elements];
-      if (wanted->rowDim == 1) {
-        std::swap(rows, columns);
-      }
-      SmallVector<Value> arguments{rows, columns, sums.values[part]};
+      auto valuesAt = [&](const Side &side) {
+        int64_t reg = registerAt(side.layout, side, place, k / side.packing);
+        return side.values.values[reg / side.elements];
+      };
+      const Side &rows = wanted->rowDim == 0 ? lhs : rhs;
+      const Side &columns = wanted->rowDim == 0 ? rhs : lhs;
+      SmallVector<Value> arguments{valuesAt(rows), valuesAt(columns),
+                                   sums.values[part]};
       arguments.append(form.rest);
+      if (isScaled) {
+        auto [rowScale, rowByte] = scaleAt(rows, place, k);
+        auto [columnScale, columnByte] = scaleAt(columns, place, k);
+        size_t first = arguments.size() - 4;
+        arguments[first] = i32(rowByte);
+        arguments[first + 1] = rowScale;
+        arguments[first + 2] = i32(columnByte);
+        arguments[first + 3] = columnScale;
+      }
       sums.values[part] =
           intrinsic(form.name, sums.values[part].getType(), arguments);
     }
   }
   tiles[op.getResult()] = std::move(sums);
+  return success();
+}
+
+LogicalResult Emitter::emitDequantize(tile::DequantizeOp op) {
+  auto layout = layoutOf(op.getResult());
+  auto codeLayout = layoutOf(op.getCodes());
+  auto scaleLayout = layoutOf(op.getScales());
+  if (failed(layout) || failed(codeLayout) || failed(scaleLayout)) {
+    return failure();
+  }
+  unsigned dim = op.getDim();
+  for (auto [held, factor] :
+       {std::pair(*codeLayout, int64_t(2)),
+        std::pair(*scaleLayout, tile::MmaOp::scaleBlock)}) {
+    auto expected = layout->coarsen(dim, factor);
+    if (!expected) {
+      return op.emitOpError(llvm::toString(expected.takeError()));
+    }
+    if (!(*expected == held)) {
+      return op.emitOpError("has operands in other layouts than the result's: "
+                            "run tile-assign-layouts first");
+    }
+  }
+  Type element = cast<RankedTensorType>(op.getType()).getElementType();
+  if (!target.hasScaledConversions()) {
+    return op.emitOpError("is not lowered for ")
+           << target.chip() << ", which has no scaled conversions";
+  }
+  // Words of codes: an instruction takes one byte of it.
+  int64_t codes = parts(op.getCodes()).registers();
+  int64_t perWord = std::gcd(codes, int64_t(4));
+  Parts packed = repack(parts(op.getCodes()), perWord);
+  for (Value &value : packed.values) {
+    Type type = b.getIntegerType(8 * perWord);
+    if (value.getType() != type) {
+      value = LLVM::BitcastOp::create(b, loc, type, value);
+    }
+    if (perWord < 4) {
+      value = LLVM::ZExtOp::create(b, loc, b.getI32Type(), value);
+    }
+  }
+  // The exponent of a scale is that of an FP32 number.
+  ScaleRegisters scales = scaleRegisters(op.getScales());
+  std::map<int64_t, Value> factors;
+  auto factorOf = [&](int64_t reg) {
+    Value &factor = factors[reg];
+    if (!factor) {
+      Value word = scales.values[reg / scales.perRegister];
+      Value byte = LLVM::AndOp::create(
+          b, loc,
+          LLVM::LShrOp::create(b, loc, word,
+                               i32(8 * (reg % scales.perRegister))),
+          i32(0xff));
+      factor = LLVM::BitcastOp::create(
+          b, loc, b.getF32Type(), LLVM::ShlOp::create(b, loc, byte, i32(23)));
+    }
+    return factor;
+  };
+  std::string name = llvm::formatv("llvm.amdgcn.cvt.scalef32.pk.{0}.fp4",
+                                   element.isBF16() ? "bf16" : "f16");
+  auto pair = VectorType::get(2, element);
+  Parts result;
+  result.width = 2;
+  for (int64_t reg = 0; reg < layout->numRegisters(); reg += 2) {
+    SmallVector<int64_t> place = layout->coordinates(reg, 0, 0);
+    auto registerIn = [&](const layout::Layout &held, int64_t factor) {
+      SmallVector<int64_t> coarse(place);
+      coarse[dim] /= factor;
+      return *held.registerOf(coarse, 0, 0);
+    };
+    int64_t code = registerIn(*codeLayout, 2);
+    Value factor = factorOf(registerIn(*scaleLayout, tile::MmaOp::scaleBlock));
+    result.values.push_back(intrinsic(
+        name, pair,
+        {packed.values[code / perWord], factor, i32(code % perWord)}));
+  }
+  Parts kept =
+      repack(result, keptWidth(op.getResult(), layout->numRegisters()));
+  tiles[op.getResult()] = std::move(kept);
   return success();
 }

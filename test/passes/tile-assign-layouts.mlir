@@ -250,3 +250,25 @@ tile.kernel @broadcast(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32}
   tile.store %c, %v2[%c0, %c0] : tensor<4x64xf32, #rows>, !tile.view<2 x f32>
   tile.return
 }
+
+// Codes and scales lie where the values lie that become of them: two values per byte,
+// and one scale for the 32 that a lane holds of four interleaved instructions.
+// CHECK-LABEL: tile.kernel @dequantize(
+tile.kernel @dequantize(%p: !tile.ptr<i8>, %q: !tile.ptr<f8E8M0FNU>, %x: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1, 64] bytes %n : !tile.ptr<i8> -> !tile.view<2 x i8>
+  %w = tile.view %q strides [1, 4] bytes %n : !tile.ptr<f8E8M0FNU> -> !tile.view<2 x f8E8M0FNU>
+  %y = tile.view %x strides [128, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  // CHECK: tile.load {{.*}} -> tensor<64x16xi8, #tile.layout<[64, 16], register = [{{\[}}1, 0], [2, 0], [4, 0], [8, 0]], lane = [{{\[}}0, 1], [0, 2], [0, 4], [0, 8], [16, 0], [32, 0]], wave = []>>
+  %codes = tile.load %v[%c0, %c0] : !tile.view<2 x i8> -> tensor<64x16xi8>
+  // CHECK: tile.load {{.*}} -> tensor<4x16xf8E8M0FNU, #tile.layout<[4, 16], register = [], lane = [{{\[}}0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], wave = []>>
+  %scales = tile.load %w[%c0, %c0] : !tile.view<2 x f8E8M0FNU> -> tensor<4x16xf8E8M0FNU>
+  %a = tile.load %y[%c0, %c0] : !tile.view<2 x bf16> -> tensor<16x128xbf16>
+  %b = tile.dequantize %codes, %scales dim 0 : tensor<64x16xi8>, tensor<4x16xf8E8M0FNU> -> tensor<128x16xbf16>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %c = tile.mma %a, %b, %zero {instruction = array<i64: 16, 32>, contraction = array<i64: 8, 4>} : tensor<16x128xbf16>, tensor<128x16xbf16>, tensor<16x16xf32>
+  %o = tile.view %x strides [16, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %d = arith.truncf %c : tensor<16x16xf32> to tensor<16x16xbf16>
+  tile.store %d, %o[%c0, %c0] : tensor<16x16xbf16>, !tile.view<2 x bf16>
+  tile.return
+}

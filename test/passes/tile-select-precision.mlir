@@ -56,4 +56,19 @@ tile.kernel @slices(%p: !tile.ptr<f32>) attributes {waves = 4 : i32} {
   %r = tile.mma %a, %b, %c : tensor<4x32x32xbf16>, tensor<4x32x32xbf16>, tensor<4x32x32xf32>
   tile.return
 }
+
+// Bytes hold two values of FP4; a scaled product of FP4 and FP8.
+// CHECK-LABEL: @scaled
+// CHECK: tile.mma {{.*}} lhs_scale {{.*}} rhs_scale {{.*}} {instruction = array<i64: 16, 128>}
+tile.kernel @scaled(%p: !tile.ptr<f8E8M0FNU>, %n: i32) attributes {waves = 1 : i32} {
+  %i = arith.constant 0 : i32
+  %v = tile.view %p strides [4, 1] bytes %n : !tile.ptr<f8E8M0FNU> -> !tile.view<2 x f8E8M0FNU>
+  %s = tile.load %v[%i, %i] : !tile.view<2 x f8E8M0FNU> -> tensor<16x4xf8E8M0FNU>
+  %t = tile.load %v[%i, %i] : !tile.view<2 x f8E8M0FNU> -> tensor<4x16xf8E8M0FNU>
+  %a = arith.constant dense<1> : tensor<16x64xi8>
+  %b = arith.constant dense<1.0> : tensor<128x16xf8E4M3FN>
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  %r = tile.mma %a, %b, %c lhs_scale %s rhs_scale %t : tensor<16x64xi8>, tensor<128x16xf8E4M3FN>, tensor<16x16xf32> lhs_scale tensor<16x4xf8E8M0FNU> rhs_scale tensor<4x16xf8E8M0FNU>
+  tile.return
+}
 }

@@ -220,6 +220,12 @@ public:
   /// Requires isSeparable(removedDims).
   Layout slice(llvm::ArrayRef<unsigned> removedDims) const;
 
+  /// The layout of blocks of \p factor (a power of two) elements along \p dim:
+  /// a register, lane and wave hold the blocks of which they hold elements.
+  /// Bits within a block replicate it, those of registers are left out. An
+  /// error where a bit moves within a block and also otherwise.
+  llvm::Expected<Layout> coarsen(unsigned dim, int64_t factor) const;
+
   /// For each register of this layout the register of slice(removedDims) that
   /// holds its projected coordinate on the same thread.
   llvm::SmallVector<int64_t>

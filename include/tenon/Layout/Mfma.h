@@ -85,16 +85,27 @@ struct MfmaOperands {
   unsigned rowDim;
 };
 
+/// Which values of the contraction index an instruction takes. Any order will
+/// do when both operands follow it: values `run` apart in an instruction are
+/// `steps * run` apart in the tile, and what lies between belongs to the next
+/// instructions. A lane then holds `steps * run` values side by side.
+struct Contraction {
+  int64_t run = 1;
+  int64_t steps = 1;
+};
+
 /// The operand layouts of products of mn x mn x k instructions, over `extentK`
 /// values of the contraction index, that add to a tile laid out as
 /// `accumulator`. Its low register bits and its lane bits must be those of the
 /// instruction, up to a relabelling of rows and of columns; what lies above are
 /// repeats of the instruction. Registers of an operand: the elements of one
-/// instruction, then the steps along k, then rows (columns).
+/// instruction, then the steps along k, then rows (columns). An error where
+/// `contraction` does not divide the instruction's k or the steps.
 llvm::Expected<MfmaOperands> mfmaOperands(const Layout &accumulator, int64_t mn,
                                           int64_t k, int64_t extentK,
                                           MfmaFormat lhsFormat,
-                                          MfmaFormat rhsFormat);
+                                          MfmaFormat rhsFormat,
+                                          Contraction contraction = {});
 
 } // namespace tenon::layout
 

@@ -23,11 +23,22 @@ using namespace tenon::kernels;
 using namespace tenon::kernels::dense;
 
 namespace {
-/// Rows of an operand along which K runs: a band of x or of the weights.
+/// Rows of an operand along which K runs: a band of x, of the weights or of
+/// scales.
 struct Band {
   Value pointer; ///< first element
   Value stride;  ///< elements from row to row
   Value bytes;   ///< to the end of the last row
+  Value depth;   ///< elements along K
+  /// Values of K for each byte, or bytes for each value.
+  int64_t valuesPerByte = 1;
+  int64_t bytesPerValue = 1;
+};
+
+/// A band of values and that of their scales, if they have some.
+struct Operand {
+  Band values;
+  std::optional<Band> scales;
 };
 
 /// Writes the kernel of one op. Methods are in the order of the program.
@@ -39,14 +50,15 @@ public:
   void write(tile::KernelOp kernel);
 
 private:
-  int64_t elementBytes(Value operand) const;
   bool isGated() { return op.isGated(); }
   std::optional<int64_t> staticSize(Value operand, unsigned dim) const;
 
   void identify();
   Value size(StringRef name, Value operand, unsigned dim);
   Band band(StringRef operand, Value value, Value first, Value count);
+  Operand operand(bool isWeights, Value first, Value count);
   Value loadStep(const Band &band, Value k, bool isWeights, bool limited);
+  DenseI64ArrayAttr contraction();
   SmallVector<Value> multiply(ValueRange sums, Value k, bool limited);
   SmallVector<Value> accumulate();
   int64_t sliceDepth() const { return schedule.tileK / schedule.wavesK; }
@@ -68,14 +80,13 @@ private:
   Value column0; ///< first column of out
   Value rows;    ///< tokens of the tile that are computed
   Value columns; ///< columns of the tile that are computed
-  Band x;
-  SmallVector<Band> weights; ///< one, or gate and up
+  Operand x;
+  SmallVector<Operand> weights; ///< one, or gate and up
 };
 } // namespace
 
-int64_t GemmKernel::elementBytes(Value operand) const {
-  Type type = cast<MemRefType>(operand.getType()).getElementType();
-  return type.getIntOrFloatBitWidth() / 8;
+static int64_t bitsOf(Value operand) {
+  return cast<MemRefType>(operand.getType()).getElementTypeBitWidth();
 }
 
 std::optional<int64_t> GemmKernel::staticSize(Value operand,
@@ -103,12 +114,12 @@ void GemmKernel::identify() {
   };
   rows = left("row_end", row0, schedule.tileM);
   columns = left("col_end", column0, schedule.tileN);
-  x = band("x", op.getX(), row0, rows);
-  weights.push_back(band("weights", op.getWeights(), column0, columns));
+  x = operand(/*isWeights=*/false, row0, rows);
+  weights.push_back(operand(/*isWeights=*/true, column0, columns));
   if (isGated()) {
     Value half = size("N/2", op.getOut(), 1);
     weights.push_back(
-        band("weights", op.getWeights(), t.add(half, column0), columns));
+        operand(/*isWeights=*/true, t.add(half, column0), columns));
   }
 }
 
@@ -116,35 +127,62 @@ void GemmKernel::identify() {
 Band GemmKernel::band(StringRef operand, Value value, Value first,
                       Value count) {
   Band result;
-  int64_t bytes = elementBytes(value);
-  // Strides are multiples of 16 bytes and given in those.
+  bool isScale = operand.ends_with("_scale");
+  int64_t bits = bitsOf(value);
+  result.bytesPerValue = std::max<int64_t>(bits / 8, 1);
+  result.valuesPerByte =
+      isScale ? tile::MmaOp::scaleBlock : std::max<int64_t>(8 / bits, 1);
+  result.depth = depth;
+  if (result.valuesPerByte > 1) {
+    result.depth = t.create<arith::DivUIOp>(depth, t.i32(result.valuesPerByte));
+  }
+  // Strides are multiples of 16 bytes and given in those, but for scales.
+  int64_t unit = isScale ? 1 : 16;
   Value units = args[(operand + "_stride").str()];
-  result.stride = t.mul(units, t.i32(16 / bytes));
-  Value strideBytes = t.mul(units, t.i32(16));
+  result.stride = t.mul(units, t.i32(unit / result.bytesPerValue));
+  Value strideBytes = t.mul(units, t.i32(unit));
   result.pointer = t.advance(args[operand], t.wideMul(first, strideBytes));
   Value last = t.mul(t.create<arith::SubIOp>(count, t.i32(1)), strideBytes);
-  result.bytes = t.add(last, t.mul(depth, t.i32(bytes)));
+  result.bytes = t.add(last, t.mul(result.depth, t.i32(result.bytesPerValue)));
+  return result;
+}
+
+/// \p count rows of x or of the weights from row \p first on.
+Operand GemmKernel::operand(bool isWeights, Value first, Value count) {
+  Operand result;
+  result.values = isWeights ? band("weights", op.getWeights(), first, count)
+                            : band("x", op.getX(), first, count);
+  if (isWeights && op.hasBlockScaledWeights()) {
+    result.scales = band("weight_scale", op.getWeightScale(), first, count);
+  } else if (!isWeights && op.hasBlockScaledX()) {
+    result.scales = band("x_scale", op.getXScale(), first, count);
+  }
   return result;
 }
 
 /// The tile of \p band at step \p k: [tileM, tileK] of x, [tileK, tileN] of
-/// weights, or a slice of it for each of the waves along K. A limited step is
-/// as deep as one slice and ends with K.
+/// weights, or a slice of it for each of the waves along K; of scales, and of
+/// values that share bytes, fewer along K. A limited step is as deep as one
+/// slice and ends with K.
 Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
                            bool limited) {
-  Value operand = isWeights ? op.getWeights() : op.getX();
-  Value skipped = t.mul(k, t.i32(elementBytes(operand)));
+  Value first = k; // in elements of the band
+  if (band.valuesPerByte > 1) {
+    first = t.create<arith::DivUIOp>(k, t.i32(band.valuesPerByte));
+  }
+  int64_t sliceElements = sliceDepth() / band.valuesPerByte;
+  Value skipped = t.mul(first, t.i32(band.bytesPerValue));
   Value zero = t.i32(0);
   Builder &b = t.builder();
   SmallVector<OpFoldResult> strides{band.stride, b.getIndexAttr(1)};
   SmallVector<int64_t> shape{isWeights ? schedule.tileN : schedule.tileM,
-                             sliceDepth()};
+                             sliceElements};
   Limits limits;
   SmallVector<int64_t> divisors;
   if (limited) {
     limits.values = {t.i32(std::numeric_limits<int32_t>::max()),
-                     t.create<arith::SubIOp>(depth, k)};
-    divisors = {1, op.getKMultiple()};
+                     t.create<arith::SubIOp>(band.depth, first)};
+    divisors = {1, op.getKMultiple() / band.valuesPerByte};
   }
   if (isWeights) {
     std::reverse(strides.begin(), strides.end());
@@ -153,7 +191,7 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
     std::reverse(divisors.begin(), divisors.end());
   }
   if (schedule.wavesK > 1) {
-    strides.insert(strides.begin(), b.getIndexAttr(sliceDepth()));
+    strides.insert(strides.begin(), b.getIndexAttr(sliceElements));
     shape.insert(shape.begin(), schedule.wavesK);
     if (limited) {
       // The first slice takes all of it.
@@ -169,26 +207,65 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
                       strides, bytes);
   Value tile = t.load(view, SmallVector<Value>(shape.size(), zero), shape, {},
                       /*nontemporal=*/false, limits);
-  // The last step, when there is one, is not worth a buffer.
+  // The last step, when there is one, is not worth a buffer; nor are scales.
   bool staged = isWeights ? schedule.stagesWeights : schedule.stagesX;
-  cast<tile::LoadOp>(tile.getDefiningOp()).setStaged(staged && !limited);
+  bool isScale = band.valuesPerByte == tile::MmaOp::scaleBlock;
+  cast<tile::LoadOp>(tile.getDefiningOp())
+      .setStaged(staged && !limited && !isScale);
   return tile;
+}
+
+/// The order along K that lets a lane read what it needs side by side: the
+/// scales of several instructions, or the codes that become their operands.
+DenseI64ArrayAttr GemmKernel::contraction() {
+  if (op.getFormat() == spec::GemmFormat::BF16MXFP4) {
+    return t.builder().getDenseI64ArrayAttr({8, 4});
+  }
+  // Products that take turns with reads are cut along K.
+  if (!op.hasBlockScaledX() || schedule.interleaves) {
+    return {};
+  }
+  int64_t steps = std::gcd(sliceDepth() / 128, int64_t(4));
+  return t.builder().getDenseI64ArrayAttr({tile::MmaOp::scaleBlock, steps});
 }
 
 /// The sums after step \p k.
 SmallVector<Value> GemmKernel::multiply(ValueRange sums, Value k,
                                         bool limited) {
-  Value tokens = loadStep(x, k, /*isWeights=*/false, limited);
+  auto load = [&](const Operand &operand,
+                  bool isWeights) -> std::pair<Value, Value> {
+    Value values = loadStep(operand.values, k, isWeights, limited);
+    if (!operand.scales) {
+      return {values, Value()};
+    }
+    return {values, loadStep(*operand.scales, k, isWeights, limited)};
+  };
+  auto [tokens, tokenScale] = load(x, /*isWeights=*/false);
   SmallVector<int64_t> waves{schedule.wavesM, schedule.wavesN};
   if (schedule.wavesK > 1) {
     waves.push_back(schedule.wavesK);
   }
   SmallVector<Value> result;
-  for (auto [sum, band] : llvm::zip_equal(sums, weights)) {
-    Value weight = loadStep(band, k, /*isWeights=*/true, limited);
-    result.push_back(t.create<tile::MmaOp>(
-        sum.getType(), tokens, weight, sum, DenseI64ArrayAttr(),
-        t.builder().getDenseI64ArrayAttr(waves)));
+  for (auto [sum, operand] : llvm::zip_equal(sums, weights)) {
+    auto [weight, weightScale] = load(operand, /*isWeights=*/true);
+    if (weightScale && !tokenScale) {
+      // No instruction takes the two formats as they are.
+      auto codes = cast<RankedTensorType>(weight.getType());
+      int64_t dim = codes.getRank() - 2;
+      SmallVector<int64_t> shape(codes.getShape());
+      shape[dim] *= 2;
+      auto type = RankedTensorType::get(
+          shape, cast<RankedTensorType>(tokens.getType()).getElementType());
+      weight = t.create<tile::DequantizeOp>(type, weight, weightScale, dim);
+      weightScale = Value();
+    }
+    auto product = t.create<tile::MmaOp>(tokens, weight, sum, waves);
+    product.getLhsScaleMutable().assign(tokenScale ? ValueRange(tokenScale)
+                                                   : ValueRange());
+    product.getRhsScaleMutable().assign(weightScale ? ValueRange(weightScale)
+                                                    : ValueRange());
+    product.setContractionAttr(contraction());
+    result.push_back(product);
   }
   return result;
 }
@@ -336,7 +413,7 @@ void GemmKernel::storeTile(ValueRange sums, bool wide) {
   limits.values = {none, columns};
   limits.divisors = t.builder().getDenseI64ArrayAttr({1, wide ? 8 : 1});
   auto view = [&](StringRef name, Value operand) {
-    int64_t bytes = elementBytes(operand);
+    int64_t bytes = bitsOf(operand) / 8;
     // Row strides are multiples of four bytes and given in those.
     Value units = args[(name + "_stride").str()];
     Value strideBytes = t.mul(units, t.i32(4));
@@ -412,7 +489,9 @@ static void passStride(PlanBuilder &plan, KernelArguments &arguments,
   Value stride = plan.strideBytes(contract.name);
   arguments.scalar32((contract.name + "_stride").str(),
                      plan.floorDiv(stride, plan.constant(contract.alignment)));
-  int64_t tile = contract.name == "weights" ? schedule.tileN : schedule.tileM;
+  int64_t tile = StringRef(contract.name).starts_with("weight")
+                     ? schedule.tileN
+                     : schedule.tileM;
   plan.require(arith::CmpIPredicate::slt, plan.mul(stride, plan.constant(tile)),
                plan.constant(int64_t(1) << 31),
                (contract.name + ": " + Twine(tile) +
@@ -427,11 +506,9 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
   if (failed(schedule)) {
     return failure();
   }
-  bool hasKernel = op.getFormat() == spec::GemmFormat::BF16 ||
-                   op.getFormat() == spec::GemmFormat::FP8;
-  if (!hasKernel || op.getWeightOrder()) {
-    return op.emitOpError("only bf16 and fp8 products with row-major weights "
-                          "have a kernel so far");
+  if (op.getWeightOrder()) {
+    return op.emitOpError("only products with row-major weights have a kernel "
+                          "so far");
   }
   PlanBuilder plan(builder, (name + "_plan").str(), op);
   SmallVector<spec::OperandContract> contracts = op.getOperandContracts();

@@ -52,7 +52,8 @@ integers(DictionaryAttr attribute, StringRef name, size_t count) {
   return values;
 }
 
-/// Elements along K of the 16x16 instruction for the op's types.
+/// Elements along K of the 16x16 instruction for the op's types, or of those
+/// that share what a lane reads of FP4 weights.
 static int64_t instructionDepth(spec::GemmOp op) {
   return op.getFormat() == spec::GemmFormat::BF16 ? 32 : 128;
 }
@@ -162,7 +163,9 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   product.lhsBits = bitsOf(op.getX());
   product.rhsBits = bitsOf(op.getWeights());
   // A step is 128 bytes of a row, a line of the caches.
-  int64_t stepDepth = 128 * 8 / std::max(product.lhsBits, product.rhsBits);
+  int64_t stepDepth =
+      std::max<int64_t>(128 * 8 / std::max(product.lhsBits, product.rhsBits),
+                        instructionDepth(op));
 
   SmallVector<std::pair<double, GemmSchedule>> ranked;
   auto consider = [&](const GemmSchedule &schedule) {

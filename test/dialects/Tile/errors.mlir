@@ -742,3 +742,65 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
   %t = tile.copy_to_lds %v[%c0], %b {part = array<i64: 2, 2>} : !tile.view<1 x f32>, !tile.lds<256xf32> -> !tile.token
   tile.return
 }
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<i32>) attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1> : tensor<16x32xi8>
+  %b = arith.constant dense<1.0> : tensor<32x16xbf16>
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  // expected-error @+1 {{with two values per i8, found 'tensor<16x32xi8>' by 'tensor<32x16xbf16>'}}
+  %r = tile.mma %a, %b, %c : tensor<16x32xi8>, tensor<32x16xbf16>, tensor<16x16xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%v: !tile.ptr<f8E8M0FNU>, %n: i32) attributes {waves = 1 : i32} {
+  %i = arith.constant 0 : i32
+  %w = tile.view %v strides [4, 1] bytes %n : !tile.ptr<f8E8M0FNU> -> !tile.view<2 x f8E8M0FNU>
+  %s = tile.load %w[%i, %i] : !tile.view<2 x f8E8M0FNU> -> tensor<16x4xf8E8M0FNU>
+  %a = arith.constant dense<1> : tensor<16x64xi8>
+  %b = arith.constant dense<1> : tensor<64x16xi8>
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  // expected-error @+1 {{needs a scale of lhs for each of its rows or columns and for 5 blocks of 32 values, found 'tensor<16x4xf8E8M0FNU>'}}
+  %r = tile.mma %a, %b, %c lhs_scale %s {scale_begin = 1 : i64} : tensor<16x64xi8>, tensor<64x16xi8>, tensor<16x16xf32> lhs_scale tensor<16x4xf8E8M0FNU>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%v: !tile.ptr<f8E8M0FNU>, %n: i32) attributes {waves = 1 : i32} {
+  %i = arith.constant 0 : i32
+  %w = tile.view %v strides [4, 1] bytes %n : !tile.ptr<f8E8M0FNU> -> !tile.view<2 x f8E8M0FNU>
+  %s = tile.load %w[%i, %i] : !tile.view<2 x f8E8M0FNU> -> tensor<16x1xf8E8M0FNU>
+  %a = arith.constant dense<1.0> : tensor<16x32xbf16>
+  %b = arith.constant dense<1.0> : tensor<32x16xbf16>
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  // expected-error @+1 {{scales operands of fp8 or fp4 (i8) by tiles of f8E8M0FNU, found lhs 'tensor<16x32xbf16>'}}
+  %r = tile.mma %a, %b, %c lhs_scale %s : tensor<16x32xbf16>, tensor<32x16xbf16>, tensor<16x16xf32> lhs_scale tensor<16x1xf8E8M0FNU>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<i32>) attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<16x32xbf16>
+  %b = arith.constant dense<1.0> : tensor<32x16xbf16>
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  // expected-error @+1 {{a contraction is [run, steps], two positive numbers; found [8, 0]}}
+  %r = tile.mma %a, %b, %c {contraction = array<i64: 8, 0>} : tensor<16x32xbf16>, tensor<32x16xbf16>, tensor<16x16xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%v: !tile.ptr<f8E8M0FNU>, %n: i32) attributes {waves = 1 : i32} {
+  %i = arith.constant 0 : i32
+  %w = tile.view %v strides [4, 1] bytes %n : !tile.ptr<f8E8M0FNU> -> !tile.view<2 x f8E8M0FNU>
+  %s = tile.load %w[%i, %i] : !tile.view<2 x f8E8M0FNU> -> tensor<4x16xf8E8M0FNU>
+  %a = arith.constant dense<1> : tensor<64x16xi8>
+  // expected-error @+1 {{has half as many codes and 1/32 as many scales as results along dimension 0}}
+  %r = tile.dequantize %a, %s dim 0 : tensor<64x16xi8>, tensor<4x16xf8E8M0FNU> -> tensor<64x16xbf16>
+  tile.return
+}

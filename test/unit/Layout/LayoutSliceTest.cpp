@@ -64,6 +64,45 @@ TEST(LayoutSlice, HoldsTheProjectedElements) {
   EXPECT_GT(separable, 200);
 }
 
+// Blocks lie where their elements lie, each once per register.
+TEST(LayoutSlice, CoarsensToTheBlocksOfItsElements) {
+  LayoutGenerator generator(12);
+  int coarsened = 0;
+  for (int trial = 0; trial < 600; ++trial) {
+    Layout layout = cantFail(generator.anyLayout().create());
+    unsigned dim = generator.pick(0, layout.rank() - 1);
+    int64_t factor = int64_t(1) << generator.pick(0, 3);
+    Expected<Layout> coarse = layout.coarsen(dim, factor);
+    if (!coarse) {
+      consumeError(coarse.takeError());
+      continue;
+    }
+    ++coarsened;
+    ASSERT_EQ(coarse->shape()[dim] * factor, layout.shape()[dim]);
+    forEachPlace(layout, [&](int64_t reg, int64_t lane, int64_t wave) {
+      SmallVector<int64_t> block = layout.coordinates(reg, lane, wave);
+      block[dim] /= factor;
+      auto held = coarse->registerOf(block, lane, wave);
+      ASSERT_TRUE(held) << layout;
+      ASSERT_EQ(coarse->coordinates(*held, lane, wave), block);
+    });
+    ASSERT_LE(coarse->numRegisters(), layout.numRegisters());
+  }
+  EXPECT_GT(coarsened, 100);
+}
+
+TEST(LayoutSlice, SaysWhyItCannotCoarsen) {
+  Layout layout = cantFail(Layout::distribute1D(64, 64, 1, 1));
+  EXPECT_EQ(toString(layout.coarsen(0, 3).takeError()),
+            "64 elements along dim 0 are no blocks of 3");
+  RawLayout raw;
+  raw.shape = {4, 16};
+  raw.bases[1] = {{1, 1}, {2, 0}, {0, 1}, {0, 2}, {0, 4}, {0, 8}};
+  EXPECT_EQ(toString(cantFail(raw.create()).coarsen(1, 2).takeError()),
+            "a bit moves within a block of 2 elements along dim 1 and also to "
+            "another block");
+}
+
 // A bit that moves two dims at once is in the way of a reduction over the one
 // that no pure bits fill.
 TEST(LayoutSlice, MixedBitsPreventAReduction) {

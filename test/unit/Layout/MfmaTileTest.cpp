@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 using namespace llvm;
 using namespace tenon::layout;
 
@@ -79,6 +81,41 @@ TEST(MfmaTile, OperandsMatchTheAccumulator) {
         }
       }
     }
+  }
+}
+
+// Interleaved steps give a lane runs along k, and still cover every k once.
+TEST(MfmaTile, ContractionsInterleaveSteps) {
+  Layout acc = cantFail(mfmaTile(16, 16, {16, 1, 1, 1}));
+  MfmaOperands operands = cantFail(mfmaOperands(
+      acc, 16, 32, 256, MfmaFormat::F16, MfmaFormat::F16, Contraction{8, 4}));
+  for (int64_t lane : {0, 17, 63}) {
+    std::set<int64_t> seen;
+    for (int64_t reg = 0; reg < operands.lhs.numRegisters(); ++reg) {
+      int64_t k = operands.lhs.coordinates(reg, lane, 0)[1];
+      EXPECT_EQ(k, reg / 32 * 128 + lane / 16 * 32 + reg % 32);
+      EXPECT_EQ(operands.rhs.coordinates(reg, lane, 0)[0], k);
+      EXPECT_TRUE(seen.insert(k).second);
+    }
+  }
+  EXPECT_EQ(toString(mfmaOperands(acc, 16, 32, 64, MfmaFormat::F16,
+                                  MfmaFormat::F16, Contraction{8, 4})
+                         .takeError()),
+            "runs of 8 values and 4 steps do not divide 2 instructions of 32 "
+            "values");
+}
+
+// The scales of FP4 operands lie in the lanes that hold their blocks.
+TEST(MfmaTile, BlocksOfFp4AreScales) {
+  Layout acc = cantFail(mfmaTile(32, 32, {16, 1, 1, 1}));
+  MfmaOperands operands =
+      cantFail(mfmaOperands(acc, 16, 128, 128, MfmaFormat::F4, MfmaFormat::F4));
+  Layout scales = cantFail(operands.lhs.coarsen(1, 32));
+  Layout atom = cantFail(mfmaScaleA(16, 128));
+  for (int64_t lane = 0; lane < 64; ++lane) {
+    EXPECT_EQ(scales.coordinates(0, lane, 0), atom.coordinates(0, lane, 0));
+    EXPECT_EQ(scales.coordinates(1, lane, 0)[0],
+              operands.lhs.coordinates(32, lane, 0)[0]);
   }
 }
 

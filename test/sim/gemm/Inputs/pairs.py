@@ -23,7 +23,7 @@ AXES = {
     "rows": ("off", "on"),
     "static": ("none", "N", "K", "both"),
     "strides": ("dense", "wide"),
-    # D1 is a step of 128 bytes along K, D2 and D4 are two and four.
+    # D1 is a step along K, of 128 bytes where it can be, D2 and D4 are two and four.
     "schedule": (
         "",
         "{tile = [16, 64, D1], waves = [1, 4], stages = 3}",
@@ -97,6 +97,10 @@ def command_of(case, index, formats):
         unit = formats[case["format"]]
         strides = {"x": case["K"] + unit, "weights": case["K"] + 2 * unit}
         strides["out"] = columns + columns % 2 + 2
+        if "mxfp4" in case["format"]:
+            strides["weight_scale"] = case["K"] // 32 + 3
+        if case["format"] in ("mxfp4", "mxfp8_mxfp4"):
+            strides["x_scale"] = case["K"] // 32 + 1
     elif columns % 2 and case["out"] == "bf16":
         strides["out"] = columns + 1
     if case["epilogue"] == "sigmoid_gate":
@@ -111,8 +115,11 @@ def command_of(case, index, formats):
             command += [option, f"{name}={value}"]
     if case["schedule"]:
         schedule = case["schedule"]
+        if "mxfp4" in case["format"]:
+            # Four views in four stages are more than the scalar registers hold.
+            schedule = schedule.replace("stages = 4", "stages = 3")
         for steps in (1, 2, 4):
-            depth = steps * 8 * formats[case["format"]]
+            depth = steps * STEPS.get(case["format"], 8 * formats[case["format"]])
             schedule = schedule.replace(f"D{steps}]", f"{depth}]")
         command += ["--schedule", schedule]
     return command
@@ -120,6 +127,9 @@ def command_of(case, index, formats):
 
 # Elements of 16 bytes, what row strides are multiples of.
 FORMATS = {"bf16": 8, "fp8": 16, "mxfp4": 32, "mxfp8_mxfp4": 32, "bf16_mxfp4": 32}
+
+# Steps along K of formats whose operands have unequal sizes.
+STEPS = {"mxfp8_mxfp4": 128, "bf16_mxfp4": 128}
 
 
 def main():
