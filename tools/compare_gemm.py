@@ -19,7 +19,7 @@ import tempfile
 
 from silicon import launch, options, timing
 
-FORMATS = {"bf16gemm": "bf16"}
+FORMATS = {"bf16gemm": "bf16", "f4gemm": "mxfp4"}
 
 
 def make_parser():

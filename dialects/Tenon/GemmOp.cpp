@@ -60,6 +60,11 @@ std::optional<WeightOrder> GemmOp::getWeightOrder() {
   return layout ? std::optional(layout.getOrder()) : std::nullopt;
 }
 
+int64_t GemmOp::getScaleAlignment() {
+  int64_t k = memrefOf(getX()).getDimSize(1);
+  return !ShapedType::isDynamic(k) && k % (4 * scaleBlock) == 0 ? 4 : 1;
+}
+
 int64_t GemmOp::getKMultiple() {
   // Rows of 16 bytes, or of whole blocks.
   switch (getFormat()) {
@@ -110,14 +115,14 @@ SmallVector<OperandContract> GemmOp::getOperandContracts() {
   add("x", getX(), {tokens, depth}, 16, true);
   add("weights", getWeights(), {rows, depth}, 16, rowMajor);
   if (hasBlockScaledX()) {
-    add("x_scale", getXScale(), {tokens, blocks}, 1, true);
+    add("x_scale", getXScale(), {tokens, blocks}, getScaleAlignment(), true);
   } else {
     add("x_scale", getXScale(), {tokens}, 4, false);
   }
   if (hasBlockScaledWeights()) {
     // Reordered scales are read by the dword.
-    add("weight_scale", getWeightScale(), {rows, blocks}, rowMajor ? 1 : 4,
-        rowMajor);
+    add("weight_scale", getWeightScale(), {rows, blocks},
+        rowMajor ? getScaleAlignment() : 4, rowMajor);
   } else {
     add("weight_scale", getWeightScale(), {rows}, 4, false);
   }

@@ -174,8 +174,9 @@ def Tenon_GemmOp : Tenon_SpecOp<"gemm", [AttrSizedOperandSegments],
     up alternate to 32), with bytes that are never used.
 
     **Preconditions**: 16-byte alignment of the base and of the row strides of x and
-    weights; 4-byte alignment of those of multiplicand and out, and of FP32 scales; no
-    row stride is negative or 2^31 bytes or more. M = 0 launches nothing.
+    weights; 4-byte alignment of those of multiplicand and out, of FP32 scales, and of
+    row-major scales per block where K is a static multiple of 128; no row stride is
+    negative or 2^31 bytes or more. M = 0 launches nothing.
 
     **Caller errors that no check can see on the device**: operands that overlap.
 
@@ -219,6 +220,8 @@ def Tenon_GemmOp : Tenon_SpecOp<"gemm", [AttrSizedOperandSegments],
     std::optional<::tenon::spec::WeightOrder> getWeightOrder();
     /// K is a multiple of it.
     int64_t getKMultiple();
+    /// Bytes that rows of row-major scales per block begin at multiples of.
+    int64_t getScaleAlignment();
   }];
 }
 

@@ -69,8 +69,8 @@ Value TileBuilder::advance(Value pointer, int64_t bytes) {
 }
 
 Value TileBuilder::view(Value pointer, ArrayRef<OpFoldResult> strides,
-                        Value bytes) {
-  return create<tile::ViewOp>(pointer, strides, bytes);
+                        Value bytes, ArrayRef<int64_t> blocks) {
+  return create<tile::ViewOp>(pointer, strides, bytes, blocks);
 }
 
 Value TileBuilder::load(Value view, ArrayRef<Value> offsets,

@@ -49,9 +49,10 @@ public:
   /// \p pointer advanced by a uniform i64 number of bytes.
   mlir::Value advance(mlir::Value pointer, mlir::Value bytes);
   mlir::Value advance(mlir::Value pointer, int64_t bytes);
+  /// \p blocks as of tile.view: none where no dimension is blocked.
   mlir::Value view(mlir::Value pointer,
                    llvm::ArrayRef<mlir::OpFoldResult> strides,
-                   mlir::Value bytes);
+                   mlir::Value bytes, llvm::ArrayRef<int64_t> blocks = {});
   /// A tile read at constant or uniform offsets, elements as in memory.
   mlir::Value load(mlir::Value view, llvm::ArrayRef<mlir::Value> offsets,
                    llvm::ArrayRef<int64_t> shape, tile::LayoutAttr layout = {},

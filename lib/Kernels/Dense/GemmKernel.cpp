@@ -58,7 +58,9 @@ private:
   Band band(StringRef operand, Value value, Value first, Value count);
   Operand operand(bool isWeights, Value first, Value count);
   Value loadStep(const Band &band, Value k, bool isWeights, bool limited);
-  DenseI64ArrayAttr contraction();
+  int64_t scaledInstruction() const;
+  void orderBlocks(const Band &band, SmallVectorImpl<OpFoldResult> &strides,
+                   SmallVectorImpl<int64_t> &blocks);
   SmallVector<Value> multiply(ValueRange sums, Value k, bool limited);
   SmallVector<Value> accumulate();
   int64_t sliceDepth() const { return schedule.tileK / schedule.wavesK; }
@@ -136,8 +138,8 @@ Band GemmKernel::band(StringRef operand, Value value, Value first,
   if (result.valuesPerByte > 1) {
     result.depth = t.create<arith::DivUIOp>(depth, t.i32(result.valuesPerByte));
   }
-  // Strides are multiples of 16 bytes and given in those, but for scales.
-  int64_t unit = isScale ? 1 : 16;
+  // Strides are given in what they are multiples of.
+  int64_t unit = isScale ? op.getScaleAlignment() : 16;
   Value units = args[(operand + "_stride").str()];
   result.stride = t.mul(units, t.i32(unit / result.bytesPerValue));
   Value strideBytes = t.mul(units, t.i32(unit));
@@ -174,7 +176,20 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
   Value skipped = t.mul(first, t.i32(band.bytesPerValue));
   Value zero = t.i32(0);
   Builder &b = t.builder();
-  SmallVector<OpFoldResult> strides{band.stride, b.getIndexAttr(1)};
+  SmallVector<OpFoldResult> depthStrides;
+  SmallVector<int64_t> depthBlocks;
+  if (op.hasBlockScaledX() && !limited) {
+    orderBlocks(band, depthStrides, depthBlocks);
+  } else {
+    depthStrides.push_back(b.getIndexAttr(1));
+    depthBlocks.push_back(0);
+  }
+  SmallVector<OpFoldResult> strides{band.stride};
+  SmallVector<int64_t> blocks{0};
+  auto place = isWeights ? strides.begin() : strides.end();
+  strides.insert(place, depthStrides.begin(), depthStrides.end());
+  auto blockPlace = isWeights ? blocks.begin() : blocks.end();
+  blocks.insert(blockPlace, depthBlocks.begin(), depthBlocks.end());
   SmallVector<int64_t> shape{isWeights ? schedule.tileN : schedule.tileM,
                              sliceElements};
   Limits limits;
@@ -182,16 +197,20 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
   if (limited) {
     limits.values = {t.i32(std::numeric_limits<int32_t>::max()),
                      t.create<arith::SubIOp>(band.depth, first)};
-    divisors = {1, op.getKMultiple() / band.valuesPerByte};
+    int64_t multiple = op.getKMultiple();
+    if (band.valuesPerByte == tile::MmaOp::scaleBlock) {
+      multiple *= op.getScaleAlignment();
+    }
+    divisors = {1, multiple / band.valuesPerByte};
   }
   if (isWeights) {
-    std::reverse(strides.begin(), strides.end());
     std::reverse(shape.begin(), shape.end());
     std::reverse(limits.values.begin(), limits.values.end());
     std::reverse(divisors.begin(), divisors.end());
   }
   if (schedule.wavesK > 1) {
     strides.insert(strides.begin(), b.getIndexAttr(sliceElements));
+    blocks.insert(blocks.begin(), 0);
     shape.insert(shape.begin(), schedule.wavesK);
     if (limited) {
       // The first slice takes all of it.
@@ -204,7 +223,7 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
   }
   Value bytes = t.create<arith::SubIOp>(band.bytes, skipped);
   Value view = t.view(t.advance(band.pointer, t.wideMul(skipped, t.i64(1))),
-                      strides, bytes);
+                      strides, bytes, blocks);
   Value tile = t.load(view, SmallVector<Value>(shape.size(), zero), shape, {},
                       /*nontemporal=*/false, limits);
   // The last step, when there is one, is not worth a buffer; nor are scales.
@@ -215,18 +234,39 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
   return tile;
 }
 
-/// The order along K that lets a lane read what it needs side by side: the
-/// scales of several instructions, or the codes that become their operands.
-DenseI64ArrayAttr GemmKernel::contraction() {
-  if (op.getFormat() == spec::GemmFormat::BF16MXFP4) {
-    return t.builder().getDenseI64ArrayAttr({8, 4});
+/// Rows and columns of the scaled instruction.
+int64_t GemmKernel::scaledInstruction() const {
+  bool isLarge = schedule.tileM % (32 * schedule.wavesM) == 0 &&
+                 schedule.tileN % (32 * schedule.wavesN) == 0;
+  return isLarge ? 32 : 16;
+}
+
+/// The strides along K of a whole step of \p band. Any order of the blocks that
+/// have a scale will do when x, weights and scales follow it: the one here lets
+/// a lane read the scales of several instructions side by side.
+void GemmKernel::orderBlocks(const Band &band,
+                             SmallVectorImpl<OpFoldResult> &strides,
+                             SmallVectorImpl<int64_t> &blocks) {
+  Builder &b = t.builder();
+  // Blocks of one instruction, and instructions along K.
+  int64_t groups = 64 / scaledInstruction();
+  int64_t steps =
+      std::gcd(sliceDepth() / (groups * tile::MmaOp::scaleBlock), int64_t(4));
+  int64_t run = tile::MmaOp::scaleBlock / band.valuesPerByte;
+  auto add = [&](int64_t extent, int64_t stride) {
+    if (extent > 1) {
+      blocks.push_back(extent);
+      strides.push_back(b.getIndexAttr(stride));
+    }
+  };
+  add(run, 1);
+  add(groups, run * steps);
+  if (steps * groups * tile::MmaOp::scaleBlock != sliceDepth()) {
+    add(steps, run);
+    run *= groups * steps;
   }
-  // Products that take turns with reads are cut along K.
-  if (!op.hasBlockScaledX() || schedule.interleaves) {
-    return {};
-  }
-  int64_t steps = std::gcd(sliceDepth() / 128, int64_t(4));
-  return t.builder().getDenseI64ArrayAttr({tile::MmaOp::scaleBlock, steps});
+  blocks.push_back(0);
+  strides.push_back(b.getIndexAttr(run));
 }
 
 /// The sums after step \p k.
@@ -264,7 +304,13 @@ SmallVector<Value> GemmKernel::multiply(ValueRange sums, Value k,
                                                    : ValueRange());
     product.getRhsScaleMutable().assign(weightScale ? ValueRange(weightScale)
                                                     : ValueRange());
-    product.setContractionAttr(contraction());
+    if (tokenScale) {
+      int64_t mn = scaledInstruction();
+      product.setInstruction(SmallVector<int64_t>{mn, 2048 / mn});
+    } else if (operand.scales) {
+      // A lane reads 16 bytes of codes, the operands of four instructions.
+      product.setContraction(SmallVector<int64_t>{8, 4});
+    }
     result.push_back(product);
   }
   return result;

@@ -97,10 +97,12 @@ def command_of(case, index, formats):
         unit = formats[case["format"]]
         strides = {"x": case["K"] + unit, "weights": case["K"] + 2 * unit}
         strides["out"] = columns + columns % 2 + 2
+        # Rows of scales begin anywhere, but at dwords where K is a static multiple of 128.
+        wide = 4 if "K" in sets and case["K"] % 128 == 0 else 1
         if "mxfp4" in case["format"]:
-            strides["weight_scale"] = case["K"] // 32 + 3
+            strides["weight_scale"] = case["K"] // 32 + 3 * wide
         if case["format"] in ("mxfp4", "mxfp8_mxfp4"):
-            strides["x_scale"] = case["K"] // 32 + 1
+            strides["x_scale"] = case["K"] // 32 + wide
     elif columns % 2 and case["out"] == "bf16":
         strides["out"] = columns + 1
     if case["epilogue"] == "sigmoid_gate":
