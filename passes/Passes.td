@@ -82,10 +82,15 @@ def TilePipeline : Pass<"tile-pipeline", "::tenon::tile::KernelOp"> {
   let summary = "Fetch ahead what the iterations of a loop read";
   let description = [{
     A loop with the attribute `tile.stages = S`, S above 1, reads the tiles of an
-    iteration S - 1 iterations early. The body is unrolled S times. Iterations beyond
-    the last one fetch through views of no bytes, so that they read zeros without
-    traffic, and compute with those; what the loop carries must be sums of products
-    of tiles that it fetches, which zeros leave as they are.
+    iteration S - 1 iterations early. Iterations beyond the last one fetch through views
+    of no bytes, so that they read zeros without traffic.
+
+    A loop that fetches into registers is unrolled S times, so that every stage has
+    registers of its own. It may compute beyond its end then, with those zeros; what it
+    carries must be sums of products of tiles that it fetches, which zeros leave as they
+    are. A loop that fetches by copies into LDS alone is not unrolled: the number of the
+    stage goes around at run time. There a fetch with a `tile.stages` of its own has as
+    many stages. Copies that have fewer are issued first.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -128,9 +133,15 @@ def TileSchedule : Pass<"tile-schedule", "::tenon::tile::KernelOp"> {
 
     - `"none"`, or no attribute: the order of the program.
     - `"interleave"`: between two barriers, the products whose operands come from LDS
-      are cut into steps along k, of one instruction each. A step has its products,
-      the reads of the step after it, and its share of the copies that stand before
-      the products. Sums are added up in the same order.
+      are cut into steps along k, of one instruction each, and steps into slots of a few
+      instructions of each wave. A slot has its share of the products of its step, of the
+      reads of the step after it, and of the copies that stand before the products, in
+      the order of these. Sums are added up in the same order.
+    - `"prefetch"`: so, and in a loop that carries the sums the products of the last step
+      stand at the head of the next iteration, while the reads behind the barrier are
+      under way. The operands of that step are carried in registers.
+    - `"balanced"`: so, and the priority of a wave falls from the first slot to the last,
+      so that the waves of a SIMD keep pace and none issues its copies late.
 
     Comes after tile-insert-barriers: it moves nothing across a barrier or a wait.
     A copy does leave a `tile.order_fence` behind: its order is counted anew.

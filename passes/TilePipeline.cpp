@@ -11,10 +11,13 @@
 //
 // In the unrolled body every stage is a constant: what is fetched into
 // registers comes back to the head of the loop in the registers in which it
-// left, and stages in LDS have constant addresses. Where copies into LDS are
-// among the fetches, computing begins with waiting for those of its iteration
-// and a barrier: then they have all arrived, and the stage that the next fetch
-// overwrites has been read by all waves.
+// left. Where copies into LDS are among the fetches, computing begins with
+// waiting for those of its iteration and a barrier: then they have all arrived,
+// and the stage that the next fetch overwrites has been read by all waves.
+//
+// A loop that fetches by copies alone is not unrolled: the number of the stage
+// goes around at run time, and no iteration is beyond the end. There a copy can
+// have a number of stages of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +25,7 @@
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -34,6 +38,7 @@ namespace tenon {
 } // namespace tenon
 
 static constexpr llvm::StringLiteral stagesName = "tile.stages";
+static constexpr int64_t mostStages = 16;
 
 static bool isFetch(Operation *op) {
   return isa<tile::LoadOp, tile::CopyToLdsOp>(op);
@@ -53,15 +58,32 @@ private:
   LogicalResult collectAddresses(Operation *fetch);
   LogicalResult checkNeutral();
   LogicalResult widenBuffers();
+  LogicalResult checkStages();
   Value iteration(Value first, int64_t number);
-  void mapBuffers(IRMapping &map, int64_t stage);
-  SmallVector<Value> fetch(Value index, int64_t stage);
+  /// A stage of a buffer: a number that is known, or `shift` stages behind one
+  /// that is not, the first following the last.
+  struct Stage {
+    int64_t shift = 0;
+    Value number;
+  };
+  /// The stage of a buffer that has so many.
+  using StageOf = llvm::function_ref<Stage(int64_t)>;
+  void mapBuffers(IRMapping &map, StageOf stageOf);
+  SmallVector<Value> fetch(Value index, StageOf stageOf,
+                           ArrayRef<Operation *> wanted);
   Operation *cloneView(tile::ViewOp view, IRMapping &map, Value within);
   void unroll(int64_t iterations);
   void pipeline();
+  void rotate();
   void await(ValueRange fetched);
-  SmallVector<Value> compute(Value index, int64_t stage, ValueRange fetched,
+  void awaitLate(ValueRange results);
+  SmallVector<Value> compute(Value index, StageOf stageOf, ValueRange fetched,
                              ValueRange carried);
+  /// The iterations that \p fetch has in flight or in use at a time.
+  int64_t stagesOf(Operation *fetch) const;
+  bool copiesAlone() const {
+    return llvm::all_of(fetches, llvm::IsaPred<tile::CopyToLdsOp>);
+  }
 
   scf::ForOp loop;
   int64_t stages;
@@ -115,7 +137,31 @@ LogicalResult Pipeline::collect() {
   if (fetches.empty()) {
     return loop.emitOpError("has stages, but fetches nothing");
   }
-  return failure(failed(checkNeutral()) || failed(widenBuffers()));
+  return failure(failed(checkStages()) || failed(widenBuffers()));
+}
+
+int64_t Pipeline::stagesOf(Operation *fetch) const {
+  auto own = fetch->getAttrOfType<IntegerAttr>(stagesName);
+  return own ? own.getInt() : stages;
+}
+
+LogicalResult Pipeline::checkStages() {
+  for (Operation *fetch : fetches) {
+    Attribute own = fetch->getAttr(stagesName);
+    if (!own) {
+      continue;
+    }
+    auto number = dyn_cast<IntegerAttr>(own);
+    if (!number || number.getInt() < 2 || number.getInt() > mostStages) {
+      return fetch->emitOpError("'") << stagesName << "' must be 2 to "
+                                     << mostStages << ", found " << own;
+    }
+    if (!copiesAlone()) {
+      return fetch->emitOpError(
+          "has stages of its own, in a loop that fetches into registers too");
+    }
+  }
+  return copiesAlone() ? success() : checkNeutral();
 }
 
 /// Gives the buffers that the copies fill a stage per iteration in flight.
@@ -141,9 +187,9 @@ LogicalResult Pipeline::widenBuffers() {
     }
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(alloc);
-    auto wide =
-        tile::LdsType::get(b.getContext(), type.getShape(),
-                           type.getElementType(), type.getLayout(), stages);
+    auto wide = tile::LdsType::get(b.getContext(), type.getShape(),
+                                   type.getElementType(), type.getLayout(),
+                                   stagesOf(op));
     Value staged =
         tile::AllocLdsOp::create(b, alloc.getLoc(), wide, IntegerAttr());
     buffers.emplace_back(buffer, staged);
@@ -215,32 +261,45 @@ Operation *Pipeline::cloneView(tile::ViewOp view, IRMapping &map,
   return clone;
 }
 
-/// Lets what uses the loop's buffers use stage \p stage of them.
-void Pipeline::mapBuffers(IRMapping &map, int64_t stage) {
+/// Lets what uses the loop's buffers use a stage of them.
+void Pipeline::mapBuffers(IRMapping &map, StageOf stageOf) {
   for (auto [buffer, staged] : buffers) {
-    Value number = arith::ConstantIntOp::create(b, loc, stage, 32);
+    int64_t count = cast<tile::LdsType>(staged.getType()).getStages();
+    Stage stage = stageOf(count);
+    int64_t shift = stage.shift % count;
+    if (!stage.number) {
+      stage.number = arith::ConstantIntOp::create(b, loc, shift, 32);
+      shift = 0;
+    }
     map.map(buffer,
-            tile::LdsStageOp::create(b, loc, staged, number).getResult());
+            tile::LdsStageOp::create(b, loc, staged, stage.number, shift)
+                .getResult());
   }
 }
 
-/// Fetches what the iteration with counter \p index needs, copies into stage
-/// \p stage; zeros when there is no such iteration.
-SmallVector<Value> Pipeline::fetch(Value index, int64_t stage) {
+/// Fetches of \p wanted what the iteration with counter \p index needs, zeros
+/// when there is no such iteration.
+SmallVector<Value> Pipeline::fetch(Value index, StageOf stageOf,
+                                   ArrayRef<Operation *> wanted) {
   IRMapping map;
-  mapBuffers(map, stage);
+  mapBuffers(map, stageOf);
   map.map(loop.getInductionVar(), index);
   Value within = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
                                        loop.getUpperBound());
   SmallVector<Value> fetched;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (isFetch(&op)) {
+      if (!llvm::is_contained(wanted, &op)) {
+        continue;
+      }
       // The view may be one for all iterations.
       auto view = op.getOperand(0).getDefiningOp<tile::ViewOp>();
       if (loop.isDefinedOutsideOfLoop(view)) {
         map.map(view.getResult(), cloneView(view, map, within)->getResult(0));
       }
-      fetched.push_back(b.clone(op, map)->getResult(0));
+      Operation *clone = b.clone(op, map);
+      clone->removeAttr(stagesName);
+      fetched.push_back(clone->getResult(0));
     } else if (addresses.contains(&op)) {
       if (auto view = dyn_cast<tile::ViewOp>(op)) {
         map.map(view.getResult(), cloneView(view, map, within)->getResult(0));
@@ -267,10 +326,10 @@ void Pipeline::await(ValueRange fetched) {
 }
 
 /// What the iteration with counter \p index yields.
-SmallVector<Value> Pipeline::compute(Value index, int64_t stage,
+SmallVector<Value> Pipeline::compute(Value index, StageOf stageOf,
                                      ValueRange fetched, ValueRange carried) {
   IRMapping map;
-  mapBuffers(map, stage);
+  mapBuffers(map, stageOf);
   map.map(loop.getInductionVar(), index);
   map.map(loop.getRegionIterArgs(), carried);
   for (auto [op, value] : llvm::zip_equal(fetches, fetched)) {
@@ -305,13 +364,16 @@ void Pipeline::unroll(int64_t iterations) {
   SmallVector<Value> carried(loop.getInitArgs());
   for (int64_t stage = 0; stage < iterations; ++stage) {
     llvm::append_range(flying,
-                       fetch(iteration(loop.getLowerBound(), stage), stage));
+                       fetch(
+                           iteration(loop.getLowerBound(), stage),
+                           [&](int64_t) { return Stage{stage, {}}; }, fetches));
   }
   for (int64_t stage = 0; stage < iterations; ++stage) {
     auto fetched = ArrayRef(flying).slice(stage * count, count);
     await(fetched);
-    carried = compute(iteration(loop.getLowerBound(), stage), stage, fetched,
-                      carried);
+    carried = compute(
+        iteration(loop.getLowerBound(), stage),
+        [&](int64_t) { return Stage{stage, {}}; }, fetched, carried);
   }
   loop.replaceAllUsesWith(carried);
 }
@@ -321,8 +383,14 @@ LogicalResult Pipeline::run() {
     return failure();
   }
   std::optional<int64_t> iterations = iterationsOf(loop);
-  if (iterations && *iterations <= stages) {
+  int64_t fewest = stages;
+  for (Operation *op : fetches) {
+    fewest = std::min(fewest, stagesOf(op));
+  }
+  if (iterations && *iterations <= fewest) {
     unroll(*iterations);
+  } else if (copiesAlone()) {
+    rotate();
   } else {
     pipeline();
   }
@@ -338,7 +406,9 @@ void Pipeline::pipeline() {
   SmallVector<Value> initial(loop.getInitArgs());
   for (int64_t stage = 0; stage + 1 < stages; ++stage) {
     llvm::append_range(initial,
-                       fetch(iteration(loop.getLowerBound(), stage), stage));
+                       fetch(
+                           iteration(loop.getLowerBound(), stage),
+                           [&](int64_t) { return Stage{stage, {}}; }, fetches));
   }
   Value step = b.createOrFold<arith::MulIOp>(
       loc, loop.getStep(), arith::ConstantIntOp::create(b, loc, stages, 32));
@@ -354,26 +424,120 @@ void Pipeline::pipeline() {
     int64_t ahead = stage + stages - 1;
     await(ArrayRef(flying).take_front(count));
     llvm::append_range(flying,
-                       fetch(iteration(counter, ahead), ahead % stages));
-    carried = compute(iteration(counter, stage), stage,
-                      ArrayRef(flying).take_front(count), carried);
+                       fetch(
+                           iteration(counter, ahead),
+                           [&](int64_t) { return Stage{ahead, {}}; }, fetches));
+    carried = compute(
+        iteration(counter, stage), [&](int64_t) { return Stage{stage, {}}; },
+        ArrayRef(flying).take_front(count), carried);
     flying.erase(flying.begin(), flying.begin() + count);
   }
   llvm::append_range(carried, flying);
   scf::YieldOp::create(b, loc, carried);
-  // What was fetched beyond the end must not arrive in LDS that others use.
   b.setInsertionPointAfter(pipelined);
-  SmallVector<Value> late;
-  for (Value value : pipelined.getResults().drop_front(sums)) {
-    if (isa<tile::TokenType>(value.getType())) {
-      late.push_back(value);
-    }
+  awaitLate(pipelined.getResults().drop_front(sums));
+  for (auto [old, result] :
+       llvm::zip(loop.getResults(), pipelined.getResults())) {
+    old.replaceAllUsesWith(result);
   }
+}
+
+/// What was fetched beyond the end must not arrive in LDS that others use.
+void Pipeline::awaitLate(ValueRange results) {
+  SmallVector<Value> late = llvm::filter_to_vector(results, [](Value value) {
+    return isa<tile::TokenType>(value.getType());
+  });
   if (!late.empty()) {
     tile::WaitCopiesOp::create(b, loc, late);
   }
+}
+
+/// The loop with stages that go around at run time. It carries the sums, for
+/// each number of stages the one of the iteration, and what is in flight: the
+/// fetches of an iteration those that were issued last, later iterations behind
+/// earlier ones.
+void Pipeline::rotate() {
+  // A fetch that has more stages is issued longer ahead, so behind those that
+  // the next wait is for.
+  SmallVector<int64_t> counts;
+  for (Operation *op : fetches) {
+    counts.push_back(stagesOf(op));
+  }
+  llvm::sort(counts);
+  counts.erase(llvm::unique(counts), counts.end());
+  auto fetchesWith = [&](int64_t count) {
+    return llvm::filter_to_vector(
+        fetches, [&](Operation *op) { return stagesOf(op) == count; });
+  };
+  // In flight, by fetch and iteration, oldest first.
+  llvm::MapVector<Operation *, SmallVector<Value>> flying;
+  auto issue = [&](int64_t count, Value index, StageOf stageOf) {
+    SmallVector<Operation *> wanted = fetchesWith(count);
+    for (auto [op, token] :
+         llvm::zip_equal(wanted, fetch(index, stageOf, wanted))) {
+      flying[op].push_back(token);
+    }
+  };
+  for (Operation *op : fetches) {
+    flying[op];
+  }
+  for (int64_t ahead = 0; ahead + 1 < counts.back(); ++ahead) {
+    for (int64_t count : counts) {
+      if (ahead + 1 < count) {
+        issue(count, iteration(loop.getLowerBound(), ahead),
+              [&](int64_t) { return Stage{ahead, {}}; });
+      }
+    }
+  }
+  SmallVector<Value> initial(loop.getInitArgs());
+  unsigned sums = initial.size();
+  Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+  initial.append(counts.size(), zero);
+  for (auto &[op, tokens] : flying) {
+    llvm::append_range(initial, tokens);
+  }
+  auto rotated =
+      scf::ForOp::create(b, loc, loop.getLowerBound(), loop.getUpperBound(),
+                         loop.getStep(), initial);
+  b.setInsertionPointToEnd(rotated.getBody());
+  ArrayRef<BlockArgument> args = rotated.getRegionIterArgs();
+  SmallVector<Value> numbers(args.slice(sums, counts.size()));
+  args = args.drop_front(sums + counts.size());
+  SmallVector<Value> fetched;
+  for (auto &[op, tokens] : flying) {
+    llvm::copy(args.take_front(tokens.size()), tokens.begin());
+    args = args.drop_front(tokens.size());
+    fetched.push_back(tokens.front());
+    tokens.erase(tokens.begin());
+  }
+  auto numberOf = [&](int64_t count) {
+    return numbers[llvm::find(counts, count) - counts.begin()];
+  };
+  await(fetched);
+  Value counter = rotated.getInductionVar();
+  for (int64_t count : counts) {
+    issue(count, iteration(counter, count - 1),
+          [&](int64_t other) { return Stage{other - 1, numberOf(other)}; });
+  }
+  SmallVector<Value> carried = compute(
+      counter, [&](int64_t count) { return Stage{0, numberOf(count)}; },
+      fetched, rotated.getRegionIterArgs().take_front(sums));
+  Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+  for (auto [count, number] : llvm::zip_equal(counts, numbers)) {
+    Value next = arith::AddIOp::create(b, loc, number, one);
+    Value last =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
+                              arith::ConstantIntOp::create(b, loc, count, 32));
+    carried.push_back(arith::SelectOp::create(b, loc, last, zero, next));
+  }
+  for (auto &[op, tokens] : flying) {
+    llvm::append_range(carried, tokens);
+  }
+  scf::YieldOp::create(b, loc, carried);
+  b.setInsertionPointAfter(rotated);
+  awaitLate(rotated.getResults().drop_front(sums));
   for (auto [old, result] :
-       llvm::zip(loop.getResults(), pipelined.getResults())) {
+       llvm::zip(loop.getResults(), rotated.getResults())) {
     old.replaceAllUsesWith(result);
   }
 }
@@ -389,9 +553,9 @@ struct TilePipeline : tenon::impl::TilePipelineBase<TilePipeline> {
     });
     for (scf::ForOp loop : loops) {
       auto stages = loop->getAttrOfType<IntegerAttr>(stagesName);
-      if (!stages || stages.getInt() < 1 || stages.getInt() > 16) {
-        loop.emitOpError("'") << stagesName << "' must be 1 to 16, found "
-                              << loop->getAttr(stagesName);
+      if (!stages || stages.getInt() < 1 || stages.getInt() > mostStages) {
+        loop.emitOpError("'") << stagesName << "' must be 1 to " << mostStages
+                              << ", found " << loop->getAttr(stagesName);
         return signalPassFailure();
       }
       loop->removeAttr(stagesName);

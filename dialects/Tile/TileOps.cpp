@@ -165,6 +165,16 @@ LogicalResult StoreOp::verify() {
 // Matrix products
 //===----------------------------------------------------------------------===//
 
+/// Of operations that issue a share of their instructions.
+static LogicalResult verifyPart(Operation *op,
+                                std::optional<ArrayRef<int64_t>> part) {
+  if (part &&
+      (part->size() != 2 || (*part)[0] < 0 || (*part)[0] >= (*part)[1])) {
+    return op->emitOpError("part must be [i, n] with 0 <= i < n");
+  }
+  return success();
+}
+
 /// Values in one element of a tile that is multiplied: bytes hold two of FP4.
 static int64_t packingOf(Value tile) {
   Type element = cast<RankedTensorType>(tile.getType()).getElementType();
@@ -177,7 +187,8 @@ void MmaOp::build(OpBuilder &builder, OperationState &state, Value lhs,
         /*lhs_scale=*/Value(), /*rhs_scale=*/Value(),
         /*instruction=*/DenseI64ArrayAttr(),
         builder.getDenseI64ArrayAttr(waves),
-        /*contraction=*/DenseI64ArrayAttr(), /*scale_begin=*/IntegerAttr());
+        /*contraction=*/DenseI64ArrayAttr(), /*scale_begin=*/IntegerAttr(),
+        /*part=*/DenseI64ArrayAttr());
 }
 
 int64_t MmaOp::getLhsPacking() { return packingOf(getLhs()); }
@@ -258,6 +269,9 @@ static LogicalResult verifyMmaAttributes(MmaOp op, int64_t rank) {
 }
 
 LogicalResult MmaOp::verify() {
+  if (failed(verifyPart(*this, getPart()))) {
+    return failure();
+  }
   auto lhs = cast<RankedTensorType>(getLhs().getType());
   auto rhs = cast<RankedTensorType>(getRhs().getType());
   auto acc = cast<RankedTensorType>(getAccumulator().getType());
@@ -599,6 +613,15 @@ LogicalResult LdsStoreOp::verify() {
 LogicalResult LdsLoadOp::verify() {
   auto tile = cast<RankedTensorType>(getType());
   LdsType buffer = getBuffer().getType();
+  if (failed(verifyPart(*this, getPart()))) {
+    return failure();
+  }
+  if (getInto() && (!getPart() || getInto().getType() != tile)) {
+    return emitOpError("reads a part into a tile of its own type ")
+           << tile << ", found "
+           << (getPart() ? "one of " : "no part, and a tile of ")
+           << getInto().getType();
+  }
   std::optional<ArrayRef<int64_t>> offsets = getOffsets();
   if (!offsets) {
     return verifyLds(*this, tile, buffer);
@@ -639,10 +662,8 @@ LogicalResult CopyToLdsOp::verify() {
       failed(verifyOneStage(*this, buffer))) {
     return failure();
   }
-  if (std::optional<ArrayRef<int64_t>> part = getPart()) {
-    if (part->size() != 2 || (*part)[0] < 0 || (*part)[0] >= (*part)[1]) {
-      return emitOpError("part must be [i, n] with 0 <= i < n");
-    }
+  if (failed(verifyPart(*this, getPart()))) {
+    return failure();
   }
   auto made = getView().getDefiningOp<ViewOp>();
   if (made &&

@@ -340,6 +340,10 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments,
     such set of products, and `tile.reduce` adds them up; `waves` has a third number
     then, the waves along dimension 0.
 
+    `part = [i, n]` issues only the i-th of n about equal shares of the
+    instructions, by elements of the result: the others stay as they are. The n
+    parts one behind the other are the product.
+
     ```mlir
     %c1 = tile.mma %a, %b, %c {instruction = array<i64: 16, 32>}
         : tensor<128x64xbf16>, tensor<64x128xbf16>, tensor<128x128xf32>
@@ -354,7 +358,8 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments,
                        OptionalAttr<DenseI64ArrayAttr>:$instruction,
                        OptionalAttr<DenseI64ArrayAttr>:$waves,
                        OptionalAttr<DenseI64ArrayAttr>:$contraction,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$scale_begin);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$scale_begin,
+                       OptionalAttr<DenseI64ArrayAttr>:$part);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $accumulator (`lhs_scale` $lhs_scale^)?
@@ -475,16 +480,30 @@ def Tile_LdsLoadOp : Tile_Op<"lds_load", [MemoryEffects<[MemRead]>]> {
     `[offset + i, ...]`. Each offset is a multiple of the tile's extent, rounded
     up to a power of two, so that it changes constants of the accesses alone.
 
+    `part = [i, n]` issues only the i-th of n about equal shares of the accesses,
+    for programs that spread a read over their work; the other elements are those
+    of the tile behind `into`, undefined where there is none.
+
     ```mlir
     %t = tile.lds_load %b at [0, 32] : !tile.lds<128x64xbf16> -> tensor<128x32xbf16>
+    %0 = tile.lds_load %b {part = array<i64: 0, 2>} : !tile.lds<32x64xbf16> -> tensor<32x64xbf16>
+    %1 = tile.lds_load %b into %0 : tensor<32x64xbf16> {part = array<i64: 1, 2>}
+        : !tile.lds<32x64xbf16> -> tensor<32x64xbf16>
     ```
   }];
-  let arguments = (ins Tile_LdsType:$buffer, OptionalAttr<DenseI64ArrayAttr>:$offsets);
+  let arguments = (ins Tile_LdsType:$buffer, Optional<Tile_Tensor>:$into,
+                       OptionalAttr<DenseI64ArrayAttr>:$offsets,
+                       OptionalAttr<DenseI64ArrayAttr>:$part);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = [{
-    $buffer (`at` $offsets^)? attr-dict `:` type($buffer) `->` type($result)
+    $buffer (`at` $offsets^)? (`into` $into^ `:` type($into))? attr-dict `:`
+    type($buffer) `->` type($result)
   }];
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$buffer), [{
+    build($_builder, $_state, result, buffer, /*into=*/::mlir::Value(),
+          /*offsets=*/::mlir::DenseI64ArrayAttr(), /*part=*/::mlir::DenseI64ArrayAttr());
+  }]>];
 }
 
 def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]>,
@@ -549,6 +568,20 @@ def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
     device memory stay in flight across it.
   }];
   let assemblyFormat = "attr-dict";
+}
+
+def Tile_WavePriorityOp : Tile_Op<"wave_priority", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Says how a wave stands against the others of its SIMD";
+  let description = [{
+    From here on, of the waves of a SIMD that could issue an instruction, one of the
+    highest level does. Kernels begin at level 0.
+
+    ```mlir
+    tile.wave_priority 3
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<0>, IntMaxValue<3>]>:$level);
+  let assemblyFormat = "$level attr-dict";
 }
 
 #endif // TENON_DIALECTS_TILE_TILEOPS_TD

@@ -25,11 +25,13 @@ void assign::stageLoads(tile::KernelOp kernel) {
     Value buffer =
         tile::AllocLdsOp::create(builder, loc, bufferType, IntegerAttr());
     builder.setInsertionPoint(load);
-    Value token = tile::CopyToLdsOp::create(
+    auto copy = tile::CopyToLdsOp::create(
         builder, loc, tile::TokenType::get(kernel.getContext()), load.getView(),
         load.getOffsets(), load.getLimits(), load.getLimitDivisorsAttr(),
         buffer, load.getNontemporalAttr(), /*part=*/DenseI64ArrayAttr());
-    tile::WaitCopiesOp::create(builder, loc, token);
+    // For tile-pipeline.
+    copy->setDiscardableAttrs(load->getDiscardableAttrDictionary());
+    tile::WaitCopiesOp::create(builder, loc, copy.getToken());
     load.replaceAllUsesWith(
         tile::LdsLoadOp::create(builder, loc, type, buffer).getResult());
     load.erase();

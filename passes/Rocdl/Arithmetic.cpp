@@ -138,7 +138,9 @@ static LogicalResult checkArithmetic(Operation *op) {
 }
 
 LogicalResult Emitter::emitConstant(arith::ConstantOp op) {
-  if (failed(checkArithmetic(op))) {
+  Type element = cast<RankedTensorType>(op.getType()).getElementType();
+  bool isSmall = registerType(element) != element;
+  if (!isSmall && failed(checkArithmetic(op))) {
     return failure();
   }
   auto layout = layoutOf(op.getResult());
@@ -149,8 +151,12 @@ LogicalResult Emitter::emitConstant(arith::ConstantOp op) {
   if (!dense || !dense.isSplat()) {
     return op.emitOpError("a constant tile must have one value everywhere");
   }
-  Value scalar = LLVM::ConstantOp::create(b, loc, dense.getElementType(),
-                                          dense.getSplatValue<TypedAttr>());
+  auto value = dense.getSplatValue<TypedAttr>();
+  if (isSmall) {
+    llvm::APInt bits = cast<FloatAttr>(value).getValue().bitcastToAPInt();
+    value = b.getIntegerAttr(registerType(element), bits);
+  }
+  Value scalar = LLVM::ConstantOp::create(b, loc, value.getType(), value);
   tiles[op.getResult()] = splat(scalar, layout->numRegisters());
   return success();
 }

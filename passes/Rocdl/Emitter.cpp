@@ -219,6 +219,12 @@ LogicalResult Emitter::emitOp(Operation *op) {
         emitBarrier();
         return success();
       })
+      .Case<tile::WavePriorityOp>([&](auto priority) {
+        flushGuarded();
+        ROCDL::SetPrioOp::create(b, loc,
+                                 static_cast<uint16_t>(priority.getLevel()));
+        return success();
+      })
       .Case<tile::OrderFenceOp>([&](auto) {
         emitOrderFence();
         return success();

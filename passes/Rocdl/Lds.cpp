@@ -254,13 +254,31 @@ LogicalResult Emitter::emitLdsLoad(tile::LdsLoadOp op) {
   Type vectorType = addresses->count == 1
                         ? element
                         : Type(VectorType::get(addresses->count, element));
+  size_t first = 0;
+  size_t end = addresses->pointers.size();
   Parts loaded;
   loaded.width = addresses->count;
-  for (Value pointer : addresses->pointers) {
-    auto load =
-        LLVM::LoadOp::create(b, loc, vectorType, pointer, addresses->bytes);
+  if (std::optional<ArrayRef<int64_t>> part = op.getPart()) {
+    if (op.getInto()) {
+      loaded = repack(parts(op.getInto()), addresses->count);
+    } else {
+      loaded.values.assign(end, LLVM::PoisonOp::create(b, loc, vectorType));
+    }
+    first = end * (*part)[0] / (*part)[1];
+    end = end * ((*part)[0] + 1) / (*part)[1];
+  } else {
+    loaded.values.resize(end);
+  }
+  for (size_t access = first; access < end; ++access) {
+    auto load = LLVM::LoadOp::create(
+        b, loc, vectorType, addresses->pointers[access], addresses->bytes);
     markLdsAccess(load);
-    loaded.values.push_back(load);
+    loaded.values[access] = load;
+  }
+  if (op.getPart()) {
+    // Repacked when all parts are there.
+    tiles[op.getResult()] = std::move(loaded);
+    return success();
   }
   Parts kept =
       repack(loaded, keptWidth(op.getResult(), layout->numRegisters()));

@@ -243,10 +243,16 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
   // All instructions of one step along k before the next, so that those that
   // follow each other do not depend on each other.
   int64_t steps = op.getDepth() / instruction[1];
+  size_t first = 0;
+  size_t end = sums.values.size();
+  if (std::optional<ArrayRef<int64_t>> share = op.getPart()) {
+    first = end * (*share)[0] / (*share)[1];
+    end = end * ((*share)[0] + 1) / (*share)[1];
+  }
   for (int64_t step = 0; step < steps; ++step) {
     int64_t k = step % interleaved * run +
                 step / interleaved * interleaved * instruction[1];
-    for (size_t part = 0; part < sums.values.size(); ++part) {
+    for (size_t part = first; part < end; ++part) {
       SmallVector<int64_t> place = accumulator->coordinates(part * held, 0, 0);
       auto valuesAt = [&](const Side &side) {
         int64_t reg = registerAt(side.layout, side, place, k / side.packing);
@@ -260,11 +266,11 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
       if (isScaled) {
         auto [rowScale, rowByte] = scaleAt(rows, place, k);
         auto [columnScale, columnByte] = scaleAt(columns, place, k);
-        size_t first = arguments.size() - 4;
-        arguments[first] = i32(rowByte);
-        arguments[first + 1] = rowScale;
-        arguments[first + 2] = i32(columnByte);
-        arguments[first + 3] = columnScale;
+        size_t at = arguments.size() - 4;
+        arguments[at] = i32(rowByte);
+        arguments[at + 1] = rowScale;
+        arguments[at + 2] = i32(columnByte);
+        arguments[at + 3] = columnScale;
       }
       sums.values[part] =
           intrinsic(form.name, sums.values[part].getType(), arguments);

@@ -33,12 +33,13 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves = 2 : i32
 
 // -----
 
-// Elements without a type in LLVM.
+// Elements without arithmetic.
 #lanes = #tile.layout<[64], register = [], lane = [[1], [2], [4], [8], [16], [32]], wave = []>
 module attributes {tile.target = #tile.target<"gfx950">} {
 tile.kernel @k() attributes {waves = 1 : i32} {
-  // expected-error @+1 {{has a tile of 'f8E4M3FN', which is not lowered yet}}
   %a = arith.constant dense<1.0> : tensor<64xf8E4M3FN, #lanes>
+  // expected-error @+1 {{has a tile of 'f8E4M3FN', which is not lowered yet}}
+  %b = arith.addf %a, %a : tensor<64xf8E4M3FN, #lanes>
   tile.return
 }
 }

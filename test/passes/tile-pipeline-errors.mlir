@@ -51,3 +51,32 @@ tile.kernel @product(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
   tile.store %r, %v[%c0] : tensor<64xf32>, !tile.view<1 x f32>
   tile.return
 }
+
+// -----
+
+// Registers have the stages of the loop.
+tile.kernel @own_stages(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    // expected-error @+1 {{has stages of its own, in a loop that fetches into registers too}}
+    %a = tile.load %v[%i] {tile.stages = 3 : i64} : !tile.view<1 x f32> -> tensor<64xf32>
+  } {tile.stages = 2 : i64}
+  tile.return
+}
+
+// -----
+
+tile.kernel @few_stages(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = tile.alloc_lds : !tile.lds<64xf32>
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    // expected-error @+1 {{'tile.stages' must be 2 to 16, found 1 : i64}}
+    %t = tile.copy_to_lds %v[%i], %b {tile.stages = 1 : i64} : !tile.view<1 x f32>, !tile.lds<64xf32> -> !tile.token
+    tile.wait_copies %t : !tile.token
+  } {tile.stages = 2 : i64}
+  tile.return
+}

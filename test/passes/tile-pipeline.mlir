@@ -51,3 +51,53 @@ tile.kernel @one_stage(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32}
   } {tile.stages = 1 : i64}
   tile.return
 }
+
+// Copies alone: no unrolling, the numbers of the stages go around. x has three stages, so
+// two of its copies are in flight ahead of the loop, and in it those of w, which has two,
+// are issued first. An iteration waits for what it computes with.
+// CHECK-LABEL: @rotating
+// CHECK-DAG: %[[X:.*]] = tile.alloc_lds : <64x32xbf16, stages = 3>
+// CHECK-DAG: %[[W:.*]] = tile.alloc_lds : <32x64xbf16, stages = 2>
+// CHECK-DAG: %[[V:.*]] = tile.view %{{.*}} strides [1024, 1]
+// CHECK: %[[W0:.*]] = tile.copy_to_lds {{.*}} <32x64xbf16>
+// CHECK: %[[X0:.*]] = tile.copy_to_lds {{.*}} <64x32xbf16>
+// CHECK: %[[X1:.*]] = tile.copy_to_lds %{{.*}}[%c0_i32, %c32{{.*}}], {{.*}} <64x32xbf16>
+// CHECK: %[[LOOP:.*]]:6 = scf.for %[[I:.*]] = %c0_i32 to %[[N:.*]] step %c32{{.*}} iter_args(%[[C:.*]] = %{{.*}}, %[[AT2:.*]] = %c0{{.*}}, %[[AT3:.*]] = %c0{{.*}}, %[[XA:.*]] = %[[X0]], %[[XB:.*]] = %[[X1]], %[[WA:.*]] = %[[W0]])
+// CHECK-NEXT: tile.wait_copies %[[XA]], %[[WA]]
+// CHECK-NEXT: tile.barrier
+// CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c32
+// CHECK: %[[WSTAGE:.*]] = tile.lds_stage %[[W]][%[[AT2]] + 1]
+// CHECK: arith.cmpi slt, %[[NEXT]], %[[N]]
+// CHECK: %[[W1:.*]] = tile.copy_to_lds {{.*}}, %[[WSTAGE]]
+// CHECK: %[[XSTAGE:.*]] = tile.lds_stage %[[X]][%[[AT3]] + 2]
+// CHECK: %[[X2:.*]] = tile.copy_to_lds {{.*}}, %[[XSTAGE]]
+// CHECK: tile.lds_stage %[[X]][%[[AT3]]] :
+// CHECK: tile.lds_stage %[[W]][%[[AT2]]] :
+// CHECK: %[[SUM:.*]] = tile.mma {{.*}}, %[[C]]
+// CHECK: %[[ONE:.*]] = arith.addi %[[AT2]], %c1
+// CHECK: %[[END:.*]] = arith.cmpi eq, %[[ONE]], %c2
+// CHECK: %[[THEN2:.*]] = arith.select %[[END]], %c0{{.*}}, %[[ONE]]
+// CHECK: %[[THEN3:.*]] = arith.select
+// CHECK: scf.yield %[[SUM]], %[[THEN2]], %[[THEN3]], %[[XB]], %[[X2]], %[[W1]]
+// CHECK: tile.wait_copies %[[LOOP]]#3, %[[LOOP]]#4, %[[LOOP]]#5
+tile.kernel @rotating(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %bytes = arith.constant 65536 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.alloc_lds : !tile.lds<64x32xbf16>
+  %b = tile.alloc_lds : !tile.lds<32x64xbf16>
+  %v = tile.view %p strides [1024, 1] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %w = tile.view %p strides [1, 1024] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %s = scf.for %i = %c0 to %n step %c32 iter_args(%c = %zero) -> (tensor<64x64xf32>) : i32 {
+    %ta = tile.copy_to_lds %v[%c0, %i], %a {tile.stages = 3 : i64} : !tile.view<2 x bf16>, !tile.lds<64x32xbf16> -> !tile.token
+    tile.wait_copies %ta : !tile.token
+    %x = tile.lds_load %a : !tile.lds<64x32xbf16> -> tensor<64x32xbf16>
+    %tb = tile.copy_to_lds %w[%i, %c0], %b : !tile.view<2 x bf16>, !tile.lds<32x64xbf16> -> !tile.token
+    tile.wait_copies %tb : !tile.token
+    %y = tile.lds_load %b : !tile.lds<32x64xbf16> -> tensor<32x64xbf16>
+    %r = tile.mma %x, %y, %c : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32>
+    scf.yield %r : tensor<64x64xf32>
+  } {tile.stages = 2 : i64}
+  tile.return
+}

@@ -9,7 +9,14 @@
   lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 8]], wave = [[32, 0], [0, 0]]>
 #rhs = #tile.layout<[32, 64], register = [[1, 0], [2, 0], [4, 0], [16, 0]],
   lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [8, 0]], wave = [[0, 0], [0, 32]]>
+#wide_sums = #tile.layout<[256, 128], register = [[0, 1], [0, 2], [0, 8], [0, 16], [64, 0], [128, 0], [0, 64]],
+  lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 4]], wave = [[32, 0], [0, 32]]>
+#wide_rhs = #tile.layout<[32, 128], register = [[1, 0], [2, 0], [4, 0], [16, 0], [0, 64]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [8, 0]], wave = [[0, 0], [0, 32]]>
+#wide_lhs = #tile.layout<[256, 32], register = [[0, 1], [0, 2], [0, 4], [0, 16], [64, 0], [128, 0]],
+  lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 8]], wave = [[32, 0], [0, 0]]>
 !a = !tile.lds<64x32xbf16>
+!wide = !tile.lds<32x128xbf16, #tile.lds_layout<[32, 128] of 16 bits, strides = [1, 32]>>
 !b = !tile.lds<32x64xbf16, #tile.lds_layout<[32, 64] of 16 bits, strides = [1, 32]>>
 
 module attributes {tile.target = #tile.target<"gfx950">} {
@@ -26,10 +33,9 @@ tile.kernel @interleave(%p: !tile.ptr<bf16>, %n: i32, %sum: f32)
   %a2 = tile.alloc_lds at 8192 : !tile.lds<128x32xbf16>
   // CHECK: tile.barrier
   tile.barrier
-  // CHECK-NOT: tile.copy_to_lds
-  // CHECK: %[[LAST:.*]] = tile.copy_to_lds {{.*}} {part = array<i64: 0, 2>}
   // CHECK-NEXT: tile.lds_load %{{.*}} at [0, 0] : <64x32xbf16> -> tensor<64x16xbf16,
   // CHECK-NEXT: tile.lds_load %{{.*}} at [0, 0] : <32x64xbf16, {{.*}}> -> tensor<16x64xbf16,
+  // CHECK-NEXT: tile.copy_to_lds {{.*}} {part = array<i64: 0, 2>}
   // CHECK-NEXT: tile.lds_load %{{.*}} at [0, 16]
   // CHECK-NEXT: tile.lds_load %{{.*}} at [16, 0]
   // CHECK-NEXT: %[[SUM:.*]] = tile.mma {{.*}} tensor<64x16xbf16, {{.*}} tensor<16x64xbf16,
@@ -63,6 +69,55 @@ tile.kernel @none(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32} {
       : tensor<64x32xbf16, #lhs>, tensor<32x64xbf16, #rhs>, tensor<64x64xf32, #sums>
   // CHECK-NOT: tile.mma
   tile.wait_copies %t : !tile.token
+  tile.return
+}
+
+// In a loop the products of the last step go behind the next barrier, beside the reads of
+// its first step; a step of eight instructions has two slots. The priority falls.
+// CHECK-LABEL: tile.kernel @balanced(
+tile.kernel @balanced(%p: !tile.ptr<bf16>, %n: i32)
+    attributes {waves = 4 : i32, tile.schedule = "balanced"} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %v = tile.view %p strides [32, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %zero = arith.constant dense<0.0> : tensor<256x128xf32, #wide_sums>
+  %a = tile.alloc_lds at 0 : !tile.lds<256x32xbf16>
+  %b = tile.alloc_lds at 16384 : !wide
+  %a2 = tile.alloc_lds at 24576 : !tile.lds<128x32xbf16>
+  // CHECK-DAG: %[[A:.*]] = tile.alloc_lds at 0
+  // CHECK-DAG: %[[B:.*]] = tile.alloc_lds at 16384
+  // CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<{{.*}}> : tensor<256x128xf32
+  // CHECK-DAG: %[[LHS:.*]] = arith.constant dense<{{.*}}> : tensor<256x16xbf16
+  // CHECK-DAG: %[[RHS:.*]] = arith.constant dense<{{.*}}> : tensor<16x128xbf16
+  // CHECK: %[[LOOP:.*]]:3 = scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[ZERO]], %[[L1:.*]] = %[[LHS]], %[[R1:.*]] = %[[RHS]])
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.wave_priority 3
+  // CHECK-NEXT: %[[T:.*]] = tile.copy_to_lds {{.*}} {part = array<i64: 0, 2>}
+  // CHECK-NEXT: %[[L0:.*]] = tile.lds_load %[[A]] at [0, 0]
+  // CHECK-NEXT: %[[R0:.*]] = tile.lds_load %[[B]] at [0, 0]
+  // CHECK-NEXT: %[[S1:.*]] = tile.mma %[[L1]], %[[R1]], %[[SUM]] {{{.*}}part = array<i64: 0, 2>}
+  // CHECK-NEXT: tile.wave_priority 2
+  // CHECK-NEXT: %[[S2:.*]] = tile.mma %[[L1]], %[[R1]], %[[S1]] {{{.*}}part = array<i64: 1, 2>}
+  // CHECK-NEXT: tile.wave_priority 1
+  // CHECK-NEXT: %[[T:.*]] = tile.copy_to_lds {{.*}} {part = array<i64: 1, 2>}
+  // CHECK-NEXT: %[[L2:.*]] = tile.lds_load %[[A]] at [0, 16]
+  // CHECK-NEXT: %[[R2:.*]] = tile.lds_load %[[B]] at [16, 0]
+  // CHECK-NEXT: %[[S3:.*]] = tile.mma %[[L0]], %[[R0]], %[[S2]] {{{.*}}part = array<i64: 0, 2>}
+  // CHECK-NEXT: tile.wave_priority 0
+  // CHECK-NEXT: %[[S4:.*]] = tile.mma %[[L0]], %[[R0]], %[[S3]] {{{.*}}part = array<i64: 1, 2>}
+  // CHECK-NEXT: tile.wait_copies %[[T]]
+  // CHECK-NEXT: scf.yield %[[S4]], %[[L2]], %[[R2]]
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<256x128xf32, #wide_sums>) : i32 {
+    tile.barrier
+    %t = tile.copy_to_lds %v[%c0, %c0], %a2 : !tile.view<2 x bf16>, !tile.lds<128x32xbf16> -> !tile.token
+    %x = tile.lds_load %a : !tile.lds<256x32xbf16> -> tensor<256x32xbf16, #wide_lhs>
+    %y = tile.lds_load %b : !wide -> tensor<32x128xbf16, #wide_rhs>
+    %z = tile.mma %x, %y, %c {instruction = array<i64: 32, 16>}
+        : tensor<256x32xbf16, #wide_lhs>, tensor<32x128xbf16, #wide_rhs>, tensor<256x128xf32, #wide_sums>
+    tile.wait_copies %t : !tile.token
+    scf.yield %z : tensor<256x128xf32, #wide_sums>
+  }
+  // CHECK: tile.mma %[[LOOP]]#1, %[[LOOP]]#2, %[[LOOP]]#0 {instruction = array<i64: 32, 16>}
   tile.return
 }
 

@@ -22,11 +22,14 @@ struct GemmSchedule {
   int64_t wavesK = 1;
   /// Steps along K that are in flight or in use at a time.
   int64_t stages = 2;
+  /// Those of x, where it has others than the weights.
+  std::optional<int64_t> stagesOfX;
   /// Which operands go through LDS, where waves share what they copied.
   bool stagesX = false;
   bool stagesWeights = false;
-  /// Whether copies, reads of LDS and products take turns (tile-schedule).
-  bool interleaves = false;
+  /// How copies, reads of LDS and products take turns (tile-schedule), if they
+  /// do.
+  std::string order;
 
   int64_t waves() const { return wavesM * wavesN * wavesK; }
   bool operator==(const GemmSchedule &) const = default;
@@ -34,10 +37,10 @@ struct GemmSchedule {
 
 /// \p schedule as the dictionary that people read and write:
 /// `{tile = [m, n, k], waves = [m, n], stages = s}`, waves along K as a third
-/// number, and `lds = "x"`,
+/// number, `stages = [x, weights]` where they differ, and `lds = "x"`,
 /// `"weights"` or
 /// `"both"` for operands that go through LDS, with
-/// `order = "interleave"`.
+/// `order = "interleave"`, `"prefetch"` or `"balanced"`.
 mlir::DictionaryAttr toAttribute(mlir::Builder &builder,
                                  const GemmSchedule &schedule);
 

@@ -229,8 +229,11 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
   // The last step, when there is one, is not worth a buffer; nor are scales.
   bool staged = isWeights ? schedule.stagesWeights : schedule.stagesX;
   bool isScale = band.valuesPerByte == tile::MmaOp::scaleBlock;
-  cast<tile::LoadOp>(tile.getDefiningOp())
-      .setStaged(staged && !limited && !isScale);
+  auto load = cast<tile::LoadOp>(tile.getDefiningOp());
+  load.setStaged(staged && !limited && !isScale);
+  if (load.getStaged() && !isWeights && schedule.stagesOfX) {
+    load->setAttr("tile.stages", b.getI64IntegerAttr(*schedule.stagesOfX));
+  }
   return tile;
 }
 
@@ -599,8 +602,8 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
   tile::KernelOp kernel =
       arguments.createKernel(op.getLoc(), name, schedule->waves(),
                              /*preloads=*/true);
-  if (schedule->interleaves) {
-    kernel->setAttr("tile.schedule", builder.getStringAttr("interleave"));
+  if (!schedule->order.empty()) {
+    kernel->setAttr("tile.schedule", builder.getStringAttr(schedule->order));
   }
   OpBuilder::InsertionGuard guard(builder);
   GemmKernel(op, *schedule, builder).write(kernel);

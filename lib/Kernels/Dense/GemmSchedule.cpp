@@ -21,15 +21,19 @@ DictionaryAttr kernels::dense::toAttribute(Builder &b,
       b.getNamedAttr("tile", b.getI64ArrayAttr({schedule.tileM, schedule.tileN,
                                                 schedule.tileK})),
       b.getNamedAttr("waves", b.getI64ArrayAttr(waves)),
-      b.getNamedAttr("stages", b.getI64IntegerAttr(schedule.stages))};
+      b.getNamedAttr("stages",
+                     schedule.stagesOfX
+                         ? Attribute(b.getI64ArrayAttr(
+                               {*schedule.stagesOfX, schedule.stages}))
+                         : b.getI64IntegerAttr(schedule.stages))};
   if (schedule.stagesX || schedule.stagesWeights) {
     StringRef lds = !schedule.stagesX        ? "weights"
                     : schedule.stagesWeights ? "both"
                                              : "x";
     entries.push_back(b.getNamedAttr("lds", b.getStringAttr(lds)));
   }
-  if (schedule.interleaves) {
-    entries.push_back(b.getNamedAttr("order", b.getStringAttr("interleave")));
+  if (!schedule.order.empty()) {
+    entries.push_back(b.getNamedAttr("order", b.getStringAttr(schedule.order)));
   }
   return b.getDictionaryAttr(entries);
 }
@@ -80,19 +84,26 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   if (!waves) {
     waves = integers(attribute, "waves", 3);
   }
-  auto stages = attribute.getAs<IntegerAttr>("stages");
+  std::optional<SmallVector<int64_t>> stages;
+  if (auto number = attribute.getAs<IntegerAttr>("stages")) {
+    stages = {number.getInt()};
+  } else {
+    stages = integers(attribute, "stages", 2);
+  }
   auto lds = attribute.getAs<StringAttr>("lds");
   StringRef staged = lds ? lds.getValue() : "none";
   auto order = attribute.getAs<StringAttr>("order");
   size_t known = 3 + (lds ? 1 : 0) + (order ? 1 : 0);
   bool knownLds =
       llvm::is_contained({"none", "x", "weights", "both"}, staged) &&
-      (!order || (order.getValue() == "interleave" && staged != "none"));
+      (!order || (llvm::is_contained({"interleave", "prefetch", "balanced"},
+                                     order.getValue()) &&
+                  staged != "none"));
   if (!tile || !waves || !stages || !knownLds || attribute.size() != known) {
     return op.emitOpError("a schedule is {tile = [m, n, k], waves = [m, n], "
                           "stages = s} of positive integers, with lds = \"x\", "
-                          "\"weights\" or \"both\" and order = \"interleave\" "
-                          "if wanted; found ")
+                          "\"weights\" or \"both\" and order = \"interleave\", "
+                          "\"prefetch\" or \"balanced\" if wanted; found ")
            << attribute;
   }
   GemmSchedule schedule;
@@ -102,8 +113,11 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   schedule.wavesM = (*waves)[0];
   schedule.wavesN = (*waves)[1];
   schedule.wavesK = waves->size() == 3 ? waves->back() : 1;
-  schedule.stages = stages.getInt();
-  schedule.interleaves = static_cast<bool>(order);
+  schedule.stages = stages->back();
+  if (stages->size() == 2 && stages->front() != stages->back()) {
+    schedule.stagesOfX = stages->front();
+  }
+  schedule.order = order ? order.getValue().str() : "";
   schedule.stagesX = staged == "x" || staged == "both";
   schedule.stagesWeights = staged == "weights" || staged == "both";
   int64_t count = schedule.waves();
@@ -142,9 +156,20 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
                        op.getWeights()))) {
     return failure();
   }
-  if (schedule.stages > 16) {
-    return op.emitOpError("a schedule has 1 to 16 stages, found ")
-           << schedule.stages;
+  int64_t most = schedule.stages;
+  if (schedule.stagesOfX) {
+    most = std::max(most, *schedule.stagesOfX);
+    // Scales go into registers, which have the stages of the loop.
+    bool hasScales = op.getFormat() != spec::GemmFormat::BF16 &&
+                     op.getFormat() != spec::GemmFormat::FP8;
+    if (!schedule.stagesX || !schedule.stagesWeights || hasScales ||
+        std::min(schedule.stages, *schedule.stagesOfX) < 2) {
+      return op.emitOpError("x and weights that have different stages are both "
+                            "in lds, without block scales, in two or more");
+    }
+  }
+  if (schedule.stages < 1 || most > 16) {
+    return op.emitOpError("a schedule has 1 to 16 stages, found ") << most;
   }
   return schedule;
 }
@@ -213,7 +238,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             staged.wavesK = 1;
             staged.tileK = stepDepth;
             staged.stagesX = staged.stagesWeights = true;
-            staged.interleaves = true;
+            staged.order = "interleave";
             bool copiesWhole =
                 stepBytes(staged, tileM, op.getX()) % copyBytes(staged) == 0 &&
                 stepBytes(staged, tileN, op.getWeights()) % copyBytes(staged) ==

@@ -804,3 +804,32 @@ tile.kernel @k(%v: !tile.ptr<f8E8M0FNU>, %n: i32) attributes {waves = 1 : i32} {
   %r = tile.dequantize %a, %s dim 0 : tensor<64x16xi8>, tensor<4x16xf8E8M0FNU> -> tensor<64x16xbf16>
   tile.return
 }
+
+// -----
+
+tile.kernel @lds_load_into() attributes {waves = 1 : i32} {
+  %b = tile.alloc_lds : !tile.lds<16x64xf32>
+  %a = arith.constant dense<0.0> : tensor<16x64xf32>
+  // expected-error @+1 {{reads a part into a tile of its own type 'tensor<16x64xf32>', found no part, and a tile of 'tensor<16x64xf32>'}}
+  %c = tile.lds_load %b into %a : tensor<16x64xf32> : !tile.lds<16x64xf32> -> tensor<16x64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @mma_part(%p: !tile.ptr<bf16>) attributes {waves = 1 : i32} {
+  %a = arith.constant dense<0.0> : tensor<16x32xbf16>
+  %b = arith.constant dense<0.0> : tensor<32x16xbf16>
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  // expected-error @+1 {{part must be [i, n] with 0 <= i < n}}
+  %r = tile.mma %a, %b, %c {part = array<i64: 2, 2>} : tensor<16x32xbf16>, tensor<32x16xbf16>, tensor<16x16xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @priority() attributes {waves = 1 : i32} {
+  // expected-error @+1 {{attribute 'level' failed to satisfy constraint}}
+  tile.wave_priority 4
+  tile.return
+}

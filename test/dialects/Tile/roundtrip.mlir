@@ -176,6 +176,12 @@ tile.kernel @parts(%p: !tile.ptr<bf16>, %n: i32, %i: i32) attributes {waves = 4 
   %t = tile.copy_to_lds %v[%i, %c0], %s {part = array<i64: 1, 4>}
       : !tile.view<2 x bf16>, !tile.lds<128x64xbf16> -> !tile.token
   tile.wait_copies %t : !tile.token
+  // CHECK: tile.wave_priority 3
+  tile.wave_priority 3
+  // CHECK: %[[HALF:.*]] = tile.lds_load %{{.*}} at [0, 0] {part = array<i64: 0, 2>} : <128x64xbf16> -> tensor<128x32xbf16>
+  %half = tile.lds_load %s at [0, 0] {part = array<i64: 0, 2>} : !tile.lds<128x64xbf16> -> tensor<128x32xbf16>
+  // CHECK: tile.lds_load %{{.*}} at [0, 0] into %[[HALF]] : tensor<128x32xbf16> {part = array<i64: 1, 2>} : <128x64xbf16> -> tensor<128x32xbf16>
+  %full = tile.lds_load %s at [0, 0] into %half : tensor<128x32xbf16> {part = array<i64: 1, 2>} : !tile.lds<128x64xbf16> -> tensor<128x32xbf16>
   // CHECK: tile.lds_load %{{.*}} at [0, 32] : <128x64xbf16> -> tensor<128x32xbf16>
   %x = tile.lds_load %s at [0, 32] : !tile.lds<128x64xbf16> -> tensor<128x32xbf16>
   tile.return

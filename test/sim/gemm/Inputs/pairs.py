@@ -11,6 +11,7 @@ import argparse
 import concurrent.futures
 import itertools
 import random
+import re
 import subprocess
 
 AXES = {
@@ -34,6 +35,8 @@ AXES = {
         '{tile = [16, 128, D1], waves = [1, 4], stages = 2, lds = "weights"}',
         '{tile = [128, 32, D1], waves = [4, 1], stages = 4, lds = "x"}',
         '{tile = [128, 128, D1], waves = [2, 4], stages = 2, lds = "both", order = "interleave"}',
+        '{tile = [64, 64, D1], waves = [2, 2], stages = [3, 2], lds = "both", order = "balanced"}',
+        '{tile = [128, 64, D1], waves = [4, 2], stages = [2, 4], lds = "both", order = "prefetch"}',
         "{tile = [16, 16, D4], waves = [1, 1, 4], stages = 3}",
         "{tile = [32, 48, D2], waves = [2, 1, 2], stages = 2}",
     ),
@@ -120,6 +123,8 @@ def command_of(case, index, formats):
         if "mxfp4" in case["format"]:
             # Four views in four stages are more than the scalar registers hold.
             schedule = schedule.replace("stages = 4", "stages = 3")
+            # Scales go into registers, which have the stages of the loop.
+            schedule = re.sub(r"stages = \[\d, \d\]", "stages = 2", schedule)
         for steps in (1, 2, 4):
             depth = steps * STEPS.get(case["format"], 8 * formats[case["format"]])
             schedule = schedule.replace(f"D{steps}]", f"{depth}]")
