@@ -123,6 +123,7 @@ struct TileAssignLayouts
       return signalPassFailure();
     }
     assign::stageLoads(kernel);
+    assign::giveArrivalsBuffers(kernel);
     if (failed(assign::placeBuffers(kernel))) {
       signalPassFailure();
     }

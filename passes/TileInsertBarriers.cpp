@@ -122,6 +122,9 @@ struct TileInsertBarriers
       buffer = copy.getBuffer();
       access.write = true;
       access.exact = !copy.getPart();
+    } else if (auto arrive = dyn_cast<tile::ArriveOp>(op);
+               arrive && arrive.getBuffer()) {
+      buffer = arrive.getBuffer();
     } else {
       return std::optional<Access>();
     }
@@ -183,6 +186,24 @@ struct TileInsertBarriers
       insert(state.inFlight[copy.getToken()], access);
     } else {
       insert(state.open, access);
+    }
+    return success();
+  }
+
+  /// Waves meet ahead of the count and once more ahead of reading it.
+  LogicalResult visitArrive(tile::ArriveOp arrive) {
+    auto access = accessOf(arrive);
+    if (failed(access)) {
+      return failure();
+    }
+    if (*access) {
+      state.open.clear();
+      (*access)->write = true;
+      if (failed(checkInFlight(arrive, **access))) {
+        return failure();
+      }
+      (*access)->write = false;
+      insert(state.open, **access);
     }
     return success();
   }
@@ -263,6 +284,10 @@ struct TileInsertBarriers
         }
       } else if (isa<tile::BarrierOp>(op)) {
         state.open.clear();
+      } else if (auto arrive = dyn_cast<tile::ArriveOp>(op)) {
+        if (failed(visitArrive(arrive))) {
+          return failure();
+        }
       } else if (auto wait = dyn_cast<tile::WaitCopiesOp>(op)) {
         for (Value token : wait.getTokens()) {
           for (const Access &access : state.inFlight.lookup(token)) {

@@ -32,6 +32,15 @@ std::optional<unsigned> PlanOp::findScalar(StringRef name) {
   return std::nullopt;
 }
 
+WorkspaceOp PlanOp::findWorkspace(StringRef name) {
+  for (auto workspace : getBody().getOps<WorkspaceOp>()) {
+    if (workspace.getName() == name) {
+      return workspace;
+    }
+  }
+  return WorkspaceOp();
+}
+
 LogicalResult PlanOp::verify() {
   for (auto [index, operand] : llvm::enumerate(getOperands())) {
     auto dict = dyn_cast<DictionaryAttr>(operand);
@@ -107,14 +116,38 @@ LogicalResult RequireStrideOp::verify() {
   return verifyOperand(*this, getOperand(), getDim());
 }
 
+LogicalResult WorkspaceOp::verify() {
+  if (getName().empty()) {
+    return emitOpError("has no name");
+  }
+  if ((*this)->getParentOfType<PlanOp>().findWorkspace(getName()) != *this) {
+    return emitOpError("the plan has two workspaces '") << getName() << "'";
+  }
+  return success();
+}
+
 LogicalResult LaunchOp::verify() {
   for (auto [index, arg] : llvm::enumerate(getArgs())) {
     auto dict = dyn_cast<DictionaryAttr>(arg);
     if (!dict || dict.size() != 1) {
       return emitOpError("argument #")
-             << index << " must be {ptr = name}, {i32 = k} or {i64 = k}";
+             << index
+             << " must be {ptr = name}, {workspace = name}, {i32 = k} or {i64 "
+                "= k}";
     }
     NamedAttribute entry = *dict.begin();
+    if (entry.getName() == "workspace") {
+      auto name = dyn_cast<StringAttr>(entry.getValue());
+      auto workspace =
+          name ? (*this)->getParentOfType<PlanOp>().findWorkspace(name)
+               : WorkspaceOp();
+      if (!workspace || !workspace->isBeforeInBlock(*this)) {
+        return emitOpError("argument #")
+               << index << ": expected the name of a workspace stated before, "
+               << "found " << arg;
+      }
+      continue;
+    }
     if (entry.getName() == "ptr") {
       auto name = dyn_cast<StringAttr>(entry.getValue());
       if (!name) {

@@ -34,6 +34,8 @@ def Tenon_PlanOp : Tenon_PlanBodyOp<"plan", [Symbol, IsolatedFromAbove, SingleBl
     std::optional<unsigned> findOperand(::llvm::StringRef name);
     /// Index of the scalar called \p name, or none.
     std::optional<unsigned> findScalar(::llvm::StringRef name);
+    /// The workspace called \p name, or null.
+    ::tenon::spec::WorkspaceOp findWorkspace(::llvm::StringRef name);
   }];
 }
 
@@ -84,11 +86,23 @@ def Tenon_RequireOp : Tenon_PlanBodyOp<"require", [HasParent<"PlanOp">]> {
   let assemblyFormat = "$predicate `,` $lhs `,` $rhs `,` $message attr-dict";
 }
 
+def Tenon_WorkspaceOp : Tenon_PlanBodyOp<"workspace", [HasParent<"PlanOp">]> {
+  let summary = "Memory that the caller provides for the duration of the launches";
+  let description = [{
+    With `zero` it holds zeros before the first launch, and the launches leave
+    zeros: a graph of them can be replayed.
+  }];
+  let arguments = (ins StrAttr:$name, Index:$bytes, UnitAttr:$zero);
+  let assemblyFormat = "$name `bytes` $bytes (`zero` $zero^)? attr-dict";
+  let hasVerifier = 1;
+}
+
 def Tenon_LaunchOp : Tenon_PlanBodyOp<"launch", [HasParent<"PlanOp">]> {
   let summary = "One launch of a kernel";
   let description = [{
     `args` lists the kernel's arguments in order: `{ptr = "name"}` is the address
-    of an operand, `{i32 = k}` and `{i64 = k}` the k-th of `values`.
+    of an operand, `{workspace = "name"}` that of a workspace stated before,
+    `{i32 = k}` and `{i64 = k}` the k-th of `values`.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Index:$x, Index:$y, Index:$z,
                        ConfinedAttr<I64Attr, [IntPositive]>:$workgroup_size,

@@ -120,6 +120,20 @@ LogicalResult LoadScalarOp::verify() {
   return success();
 }
 
+LogicalResult ArriveOp::verify() {
+  if (!getCounter().getType().getElementType().isInteger(32)) {
+    return emitOpError("counts in i32, found a pointer to ")
+           << getCounter().getType().getElementType();
+  }
+  auto wanted =
+      LdsType::get(getContext(), {1}, IntegerType::get(getContext(), 32));
+  if (getBuffer() && getBuffer().getType() != wanted) {
+    return emitOpError("needs a buffer of type ")
+           << wanted << ", found " << getBuffer().getType();
+  }
+  return success();
+}
+
 /// What loads and stores have in common: ranks, offsets and element types.
 static LogicalResult verifyAccess(Operation *op, ViewType view,
                                   RankedTensorType tile, size_t offsets,
@@ -150,6 +164,9 @@ static LogicalResult verifyAccess(Operation *op, ViewType view,
 }
 
 LogicalResult LoadOp::verify() {
+  if (getCoherent() && getStaged()) {
+    return emitOpError("is coherent: copies into LDS go through the caches");
+  }
   return verifyAccess(*this, getView().getType(),
                       cast<RankedTensorType>(getType()), getOffsets().size(),
                       getLimits().size(), getLimitDivisors());

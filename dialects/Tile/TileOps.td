@@ -161,6 +161,9 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>,
     keeps accesses wide; 1 where it is not given. With `staged` all waves copy the
     tile into LDS together and read it from there; `tile-assign-layouts` makes that
     explicit.
+    With `coherent` the access goes past the caches that only a part of the chip
+    shares, for data that other workgroups of the same launch write; `tile.arrive`
+    orders such accesses.
 
     ```mlir
     %t = tile.load %v[%i] : !tile.view<1 x bf16> -> tensor<128xbf16>
@@ -169,7 +172,8 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>,
   let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$offsets,
                        Variadic<I32>:$limits,
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
-                       UnitAttr:$nontemporal, UnitAttr:$staged);
+                       UnitAttr:$nontemporal, UnitAttr:$staged,
+                       UnitAttr:$coherent);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = [{
     $view `[` $offsets `]` (`within` `[` $limits^ `]`)? attr-dict `:` type($view)
@@ -184,14 +188,48 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
   let description = [{
     Where the tile's layout replicates an element, one owner writes it.
     `limits` are as for `tile.load`: elements at or beyond are not written.
+    With `coherent` the access goes past the caches that only a part of the chip
+    shares, for data that other workgroups of the same launch read; `tile.arrive`
+    orders such accesses.
   }];
   let arguments = (ins Tile_Tensor:$value, Tile_ViewType:$view,
                        Variadic<I32>:$offsets, Variadic<I32>:$limits,
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
-                       UnitAttr:$nontemporal);
+                       UnitAttr:$nontemporal, UnitAttr:$coherent);
   let assemblyFormat = [{
     $value `,` $view `[` $offsets `]` (`within` `[` $limits^ `]`)? attr-dict `:`
     type($value) `,` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ArriveOp : Tile_Op<"arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Counts the workgroups that have come to a point";
+  let description = [{
+    Adds one to a counter in device memory that `count` workgroups share, and says
+    how many have been there before: the one that finds `count - 1` is the last. It
+    leaves zero, so that the counter can be used again.
+
+    Coherent stores of all waves before it are visible to coherent loads of a
+    workgroup that arrives later, behind its own `tile.arrive`. Nothing else is:
+    no cache is written back or invalidated.
+
+    The result reaches the waves through `buffer`, 4 bytes of LDS that
+    `tile-assign-layouts` sets aside where there is more than one wave.
+
+    ```mlir
+    %before = tile.arrive %counter of 4 : !tile.ptr<i32>
+    %last = arith.cmpi eq, %before, %c3 : i32
+    scf.if %last {
+    ```
+  }];
+  let arguments = (ins Tile_PtrType:$counter,
+                       ConfinedAttr<I32Attr, [IntPositive]>:$count,
+                       Optional<Tile_LdsType>:$buffer);
+  let results = (outs I32:$before);
+  let assemblyFormat = [{
+    $counter `of` $count (`through` $buffer^ `:` type($buffer))? attr-dict `:`
+    type($counter)
   }];
   let hasVerifier = 1;
 }

@@ -23,6 +23,7 @@ private:
   LogicalResult addBinary(Operation &operation, ExprKind kind);
   LogicalResult addLaunch(spec::LaunchOp launch);
   uint32_t operand(StringRef name) { return *op.findOperand(name); }
+  uint32_t workspace(StringRef name);
   ExprId expr(Value value) { return exprs.lookup(value); }
 
   spec::PlanOp op;
@@ -89,6 +90,13 @@ LogicalResult Exporter::addBinary(Operation &operation, ExprKind kind) {
   return success();
 }
 
+uint32_t Exporter::workspace(StringRef name) {
+  return llvm::find_if(
+             plan.workspaces,
+             [&](const Workspace &entry) { return name == entry.name; }) -
+         plan.workspaces.begin();
+}
+
 LogicalResult Exporter::addLaunch(spec::LaunchOp launch) {
   Launch data;
   data.kernel = launch.getKernel().str();
@@ -103,6 +111,9 @@ LogicalResult Exporter::addLaunch(spec::LaunchOp launch) {
     if (entry.getName() == "ptr") {
       arg.kind = ArgKind::Pointer;
       arg.index = operand(cast<StringAttr>(entry.getValue()));
+    } else if (entry.getName() == "workspace") {
+      arg.kind = ArgKind::Workspace;
+      arg.index = workspace(cast<StringAttr>(entry.getValue()));
     } else {
       bool narrow = entry.getName() == "i32";
       arg.kind = narrow ? ArgKind::I32 : ArgKind::I64;
@@ -198,6 +209,12 @@ LogicalResult Exporter::add(Operation &operation) {
         condition.rhs = expr(require.getRhs());
         condition.message = require.getMessage().str();
         plan.preconditions.push_back(std::move(condition));
+        return success();
+      })
+      .Case<spec::WorkspaceOp>([&](auto workspace) -> LogicalResult {
+        plan.workspaces.push_back({workspace.getName().str(),
+                                   expr(workspace.getBytes()),
+                                   Workspace().alignment, workspace.getZero()});
         return success();
       })
       .Case<spec::LaunchOp>([&](auto launch) { return addLaunch(launch); })

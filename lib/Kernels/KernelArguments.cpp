@@ -25,6 +25,13 @@ void KernelArguments::pointers(ArrayRef<spec::OperandContract> contracts) {
   }
 }
 
+void KernelArguments::workspace(StringRef name, Type element, Value bytes,
+                                bool zero) {
+  add(name, tile::PtrType::get(b.getContext(), element));
+  plan.workspace(name, bytes, zero);
+  plan.workspacePointer(name);
+}
+
 void KernelArguments::scalar32(StringRef name, Value value) {
   add(name, b.getI32Type());
   plan.scalar32(value);

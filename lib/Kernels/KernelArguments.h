@@ -19,6 +19,10 @@ public:
 
   /// A pointer to each operand, under the operand's name.
   void pointers(llvm::ArrayRef<spec::OperandContract> contracts);
+  /// A pointer to a workspace of elements of type \p element, which the plan
+  /// states with it.
+  void workspace(llvm::StringRef name, mlir::Type element, mlir::Value bytes,
+                 bool zero);
   void scalar32(llvm::StringRef name, mlir::Value value);
   void scalar64(llvm::StringRef name, mlir::Value value);
 
@@ -26,6 +30,8 @@ public:
   /// in registers, the first ones first (see tile.kernel).
   tile::KernelOp createKernel(mlir::Location loc, llvm::StringRef name,
                               int64_t waves, bool preloads = false);
+
+  mlir::Builder &builder() { return b; }
 
   /// The arguments of \p kernel by name.
   static llvm::StringMap<mlir::Value> byName(tile::KernelOp kernel);

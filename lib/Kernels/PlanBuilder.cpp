@@ -214,6 +214,15 @@ void PlanBuilder::pointer(StringRef operand) {
       b.getDictionaryAttr(b.getNamedAttr("ptr", b.getStringAttr(operand))));
 }
 
+void PlanBuilder::workspacePointer(StringRef workspace) {
+  args.push_back(b.getDictionaryAttr(
+      b.getNamedAttr("workspace", b.getStringAttr(workspace))));
+}
+
+void PlanBuilder::workspace(StringRef name, Value bytes, bool zero) {
+  spec::WorkspaceOp::create(b, loc, name, bytes, zero);
+}
+
 void PlanBuilder::scalar32(Value value) {
   args.push_back(b.getDictionaryAttr(
       b.getNamedAttr("i32", b.getI64IntegerAttr(values.size()))));

@@ -39,9 +39,14 @@ public:
   void require(mlir::arith::CmpIPredicate predicate, mlir::Value lhs,
                mlir::Value rhs, llvm::StringRef message);
 
+  /// States memory that the launches need besides the operands; with \p zero
+  /// it holds zeros before them and after.
+  void workspace(llvm::StringRef name, mlir::Value bytes, bool zero);
+
   /// \name Arguments of the next launch, in the order of the kernel
   /// @{
   void pointer(llvm::StringRef operand);
+  void workspacePointer(llvm::StringRef workspace);
   void scalar32(mlir::Value value);
   void scalar64(mlir::Value value);
   /// @}

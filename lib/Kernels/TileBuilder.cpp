@@ -85,7 +85,7 @@ Value TileBuilder::load(Value view, ArrayRef<Value> offsets,
 void TileBuilder::store(Value value, Value view, ArrayRef<Value> offsets,
                         bool nontemporal, const Limits &limits) {
   create<tile::StoreOp>(value, view, offsets, limits.values, limits.divisors,
-                        nontemporal);
+                        nontemporal, /*coherent=*/false);
 }
 
 //===----------------------------------------------------------------------===//

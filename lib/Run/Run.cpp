@@ -94,7 +94,7 @@ evaluatePlan(const runtime::Plan &plan, Operands &operands) {
   return std::move(*concrete);
 }
 
-/// Reserves the workspaces of a plan; memory of the simulator starts at zero.
+/// Reserves the workspaces of a plan.
 static llvm::Expected<std::vector<uint64_t>>
 allocateWorkspaces(const runtime::Plan &plan,
                    const runtime::ConcretePlan &concrete, sim::Memory &memory) {
@@ -103,6 +103,7 @@ allocateWorkspaces(const runtime::Plan &plan,
        llvm::zip(plan.workspaces, concrete.workspaceBytes)) {
     sim::AllocOptions options;
     options.name = workspace.name;
+    options.undefined = !workspace.zeroInitialised;
     auto address = memory.allocate(bytes, options);
     if (!address) {
       return address.takeError();
@@ -110,6 +111,33 @@ allocateWorkspaces(const runtime::Plan &plan,
     addresses.push_back(*address);
   }
   return addresses;
+}
+
+/// Fails when a workspace that is to hold zeros behind the launches does not:
+/// the next call would begin with what they left.
+static llvm::Error checkWorkspaces(const runtime::Plan &plan,
+                                   const runtime::ConcretePlan &concrete,
+                                   llvm::ArrayRef<uint64_t> addresses,
+                                   sim::Memory &memory) {
+  for (auto [workspace, size, address] :
+       llvm::zip(plan.workspaces, concrete.workspaceBytes, addresses)) {
+    if (!workspace.zeroInitialised) {
+      continue;
+    }
+    std::vector<uint8_t> bytes(size);
+    if (llvm::Error error = memory.read(address, bytes)) {
+      return error;
+    }
+    auto found = llvm::find_if(bytes, [](uint8_t byte) { return byte != 0; });
+    if (found != bytes.end()) {
+      return llvm::createStringError(
+          "the launches leave byte %zu of the workspace '%s' at %u instead of "
+          "zero",
+          size_t(found - bytes.begin()), workspace.name.c_str(),
+          unsigned(*found));
+    }
+  }
+  return llvm::Error::success();
 }
 
 static llvm::Expected<LaunchStats>
@@ -201,6 +229,12 @@ run::runOnSimulator(const runtime::Plan &plan,
       return stats.takeError();
     }
     result.launches.push_back(std::move(*stats));
+  }
+  if (!options.timing || !options.timing->sampled) {
+    if (llvm::Error error =
+            checkWorkspaces(plan, *concrete, *workspaces, device.memory())) {
+      return std::move(error);
+    }
   }
   if (!options.trace.empty() && options.timing) {
     if (llvm::Error error = writeTimeline(result, options.trace)) {

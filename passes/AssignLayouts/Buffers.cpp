@@ -53,6 +53,22 @@ static std::optional<unsigned> runDim(ArrayRef<tile::CopyToLdsOp> copies) {
   return std::nullopt;
 }
 
+void tenon::assign::giveArrivalsBuffers(tile::KernelOp kernel) {
+  if (kernel.getWaves() == 1) {
+    return;
+  }
+  kernel.getBody().walk([](tile::ArriveOp arrive) {
+    if (arrive.getBuffer()) {
+      return;
+    }
+    OpBuilder builder(arrive);
+    auto type =
+        tile::LdsType::get(arrive.getContext(), {1}, builder.getI32Type());
+    arrive.getBufferMutable().assign(tile::AllocLdsOp::create(
+        builder, arrive.getLoc(), type, IntegerAttr()));
+  });
+}
+
 LogicalResult tenon::assign::placeBuffers(tile::KernelOp kernel) {
   SmallVector<tile::AllocLdsOp> allocs;
   kernel.getBody().walk([&](tile::AllocLdsOp alloc) {

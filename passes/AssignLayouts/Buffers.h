@@ -14,6 +14,10 @@ namespace tenon::assign {
 /// there is none stays row-major, with a remark.
 mlir::LogicalResult placeBuffers(tile::KernelOp kernel);
 
+/// Gives every tile.arrive of a kernel with several waves the LDS through which
+/// they learn what it counted.
+void giveArrivalsBuffers(tile::KernelOp kernel);
+
 } // namespace tenon::assign
 
 #endif // TENON_PASSES_ASSIGNLAYOUTS_BUFFERS_H

@@ -225,6 +225,7 @@ LogicalResult Emitter::emitOp(Operation *op) {
                                  static_cast<uint16_t>(priority.getLevel()));
         return success();
       })
+      .Case<tile::ArriveOp>([&](auto arrive) { return emitArrive(arrive); })
       .Case<tile::OrderFenceOp>([&](auto) {
         emitOrderFence();
         return success();

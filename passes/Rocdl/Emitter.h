@@ -4,9 +4,9 @@
 // The state of convert-tile-to-rocdl for one kernel. The pass is split by
 // concern: Emitter.cpp (kernel, scalars), Arithmetic.cpp (element-wise ops and
 // renaming of registers), Memory.cpp (device memory), Lds.cpp (LDS), Copy.cpp
-// (copies into LDS, waits, barriers), Mma.cpp (matrix products), Reduce.cpp
-// (reductions), LaneMap.cpp (thread index to coordinates), BlockedView.cpp
-// (offsets along blocked dimensions of views).
+// (copies into LDS, waits, barriers), Arrive.cpp (order between workgroups),
+// Mma.cpp (matrix products), Reduce.cpp (reductions), LaneMap.cpp (thread index
+// to coordinates), BlockedView.cpp (offsets along blocked dimensions of views).
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +38,9 @@ struct Parts {
 
 /// Bit `nt` of the cache policy of a buffer access.
 inline constexpr int32_t nontemporalPolicy = 2;
+
+/// Bit `sc1`: past the caches of compute unit and die.
+inline constexpr int32_t coherentPolicy = 16;
 
 /// A view of device memory: buffer descriptor and strides in bytes. A blocked
 /// dimension has several, the innermost first.
@@ -235,6 +238,11 @@ private:
   void markLdsAccess(mlir::LLVM::AliasAnalysisOpInterface access);
   mlir::LogicalResult emitLdsStore(tile::LdsStoreOp op);
   mlir::LogicalResult emitLdsLoad(tile::LdsLoadOp op);
+
+  // Arrive.cpp
+  mlir::LogicalResult emitArrive(tile::ArriveOp op);
+  void awaitStores();
+  mlir::Value countArrival(tile::ArriveOp op, mlir::Value word);
 
   // Copy.cpp
   void emitBarrier();

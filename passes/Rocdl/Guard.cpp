@@ -124,7 +124,7 @@ void Emitter::planSinking() {
     }
     if (op.getNumRegions() != 0 ||
         isa<tile::BarrierOp, tile::OrderFenceOp, tile::LoadOp, tile::LdsLoadOp,
-            tile::CopyToLdsOp, tile::WaitCopiesOp>(op)) {
+            tile::CopyToLdsOp, tile::WaitCopiesOp, tile::ArriveOp>(op)) {
       ++segment;
     }
   }

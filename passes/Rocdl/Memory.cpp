@@ -389,7 +389,8 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
       cast<RankedTensorType>(op.getResult().getType()).getElementType());
   Parts loaded;
   loaded.width = accesses->front().count;
-  Value policy = i32(op.getNontemporal() ? nontemporalPolicy : 0);
+  Value policy = i32((op.getNontemporal() ? nontemporalPolicy : 0) |
+                     (op.getCoherent() ? coherentPolicy : 0));
   for (const BufferAccess &access : *accesses) {
     Value raw = ROCDL::RawPtrBufferLoadOp::create(
         b, loc, accessType(b, access.count * view.elementBytes), view.resource,
@@ -437,13 +438,13 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
     return failure();
   }
   Location storeLoc = op.getLoc();
-  bool nontemporal = op.getNontemporal();
+  int32_t bits = (op.getNontemporal() ? nontemporalPolicy : 0) |
+                 (op.getCoherent() ? coherentPolicy : 0);
   bool byAll = !mask->any();
-  guarded(*mask, [this, view, accesses = std::move(*accesses), storeLoc,
-                  nontemporal, byAll, value = op.getValue(),
-                  store = op.getOperation()] {
+  guarded(*mask, [this, view, accesses = std::move(*accesses), storeLoc, bits,
+                  byAll, value = op.getValue(), store = op.getOperation()] {
     loc = storeLoc;
-    Value policy = i32(nontemporal ? nontemporalPolicy : 0);
+    Value policy = i32(bits);
     for (const BufferAccess &access : accesses) {
       Value vector = toVector(parts(value), access.first, access.count);
       Type type = accessType(b, access.count * view.elementBytes);

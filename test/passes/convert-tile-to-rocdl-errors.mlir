@@ -499,3 +499,14 @@ tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32, lds_by
   tile.return
 }
 }
+
+// -----
+
+// Waves learn through LDS what one has counted.
+module attributes {tile.target = #tile.target<"gfx950">} {
+tile.kernel @k(%p: !tile.ptr<i32>) attributes {waves = 2 : i32} {
+  // expected-error @+1 {{has no buffer in a kernel of several waves: run tile-assign-layouts first}}
+  %before = tile.arrive %p of 3 : !tile.ptr<i32>
+  tile.return
+}
+}

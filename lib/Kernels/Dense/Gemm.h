@@ -24,6 +24,8 @@ struct GemmSchedule {
   int64_t stages = 2;
   /// Those of x, where it has others than the weights.
   std::optional<int64_t> stagesOfX;
+  /// Workgroups that share the steps of a tile; the last to arrive adds up.
+  int64_t split = 1;
   /// Which operands go through LDS, where waves share what they copied.
   bool stagesX = false;
   bool stagesWeights = false;
@@ -40,7 +42,8 @@ struct GemmSchedule {
 /// number, `stages = [x, weights]` where they differ, and `lds = "x"`,
 /// `"weights"` or
 /// `"both"` for operands that go through LDS, with
-/// `order = "interleave"`, `"prefetch"` or `"balanced"`.
+/// `order = "interleave"`, `"prefetch"` or `"balanced"`, and `split = s` when
+/// workgroups share K.
 mlir::DictionaryAttr toAttribute(mlir::Builder &builder,
                                  const GemmSchedule &schedule);
 

@@ -10,10 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Gemm.h"
-
-#include "../KernelArguments.h"
-#include "../TileBuilder.h"
+#include "GemmSplit.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -78,6 +75,8 @@ private:
   llvm::StringMap<Value> args;
 
   Value depth;   ///< K, i32
+  Value share;   ///< the workgroup's number among those of the tile
+  Value tile;    ///< number of the tile, where workgroups share it
   Value row0;    ///< first token of the tile
   Value column0; ///< first column of out
   Value rows;    ///< tokens of the tile that are computed
@@ -106,10 +105,14 @@ Value GemmKernel::size(StringRef name, Value operand, unsigned dim) {
 
 void GemmKernel::identify() {
   depth = size("K", op.getX(), 1);
-  row0 =
-      t.add(args["row_begin"], t.mul(t.workgroupId(1), t.i32(schedule.tileM)));
-  column0 =
-      t.add(args["col_begin"], t.mul(t.workgroupId(0), t.i32(schedule.tileN)));
+  Value tileX = t.workgroupId(0);
+  Value tileY = t.workgroupId(1);
+  if (schedule.split > 1) {
+    share = t.workgroupId(2);
+    tile = t.add(tileX, t.mul(tileY, args["grid_x"]));
+  }
+  row0 = t.add(args["row_begin"], t.mul(tileY, t.i32(schedule.tileM)));
+  column0 = t.add(args["col_begin"], t.mul(tileX, t.i32(schedule.tileN)));
   auto left = [&](StringRef end, Value first, int64_t tile) -> Value {
     Value rest = t.create<arith::SubIOp>(args[end], first);
     return t.create<arith::MinSIOp>(rest, t.i32(tile));
@@ -360,28 +363,30 @@ SmallVector<Value> GemmKernel::accumulate() {
         DenseElementsAttr::get(type, t.builder().getF32FloatAttr(0.0f))));
   }
   std::optional<int64_t> known = staticSize(op.getX(), 1);
-  Value step = t.i32(schedule.tileK);
-  Value whole = known ? t.i32(*known / schedule.tileK * schedule.tileK)
-                      : t.mul(t.create<arith::DivUIOp>(depth, step), step)
-                            .getDefiningOp()
-                            ->getResult(0);
-  auto loop = [&](Value from, Value to, bool limited) {
-    auto steps = t.create<scf::ForOp>(
-        from, to, limited ? t.i32(sliceDepth()) : step, sums);
+  DepthRange range = shareOfDepth(t, schedule, share, depth, known);
+  auto loop = [&](Value from, Value to, int64_t step, Value behind,
+                  bool limited) {
+    auto steps = t.create<scf::ForOp>(from, to, t.i32(step), sums);
     OpBuilder::InsertionGuard guard(t.builder());
     t.builder().setInsertionPointToEnd(steps.getBody());
-    t.create<scf::YieldOp>(
-        multiply(steps.getRegionIterArgs(), steps.getInductionVar(), limited));
+    Value k = steps.getInductionVar();
+    if (behind) {
+      k = t.add(behind, k);
+    }
+    t.create<scf::YieldOp>(multiply(steps.getRegionIterArgs(), k, limited));
     sums.assign(steps.getResults().begin(), steps.getResults().end());
     return steps;
   };
   if (!known || *known >= schedule.tileK) {
-    scf::ForOp steps = loop(t.i32(0), whole, /*limited=*/false);
+    scf::ForOp steps =
+        loop(t.i32(0), range.span, schedule.tileK,
+             schedule.split > 1 ? range.begin : Value(), /*limited=*/false);
     steps->setAttr("tile.stages",
                    t.builder().getI64IntegerAttr(schedule.stages));
   }
   if (!known || *known % schedule.tileK != 0) {
-    loop(whole, depth, /*limited=*/true);
+    loop(range.restBegin, range.restEnd, sliceDepth(), Value(),
+         /*limited=*/true);
   }
   if (schedule.wavesK > 1) {
     for (Value &sum : sums) {
@@ -520,10 +525,18 @@ void GemmKernel::write(tile::KernelOp kernel) {
   args = KernelArguments::byName(kernel);
   identify();
   SmallVector<Value> sums = accumulate();
-  for (size_t part = 0; part < sums.size(); ++part) {
-    sums[part] = scale(sums[part], part);
+  auto finish = [&](ValueRange totals) {
+    SmallVector<Value> scaled;
+    for (auto [part, total] : llvm::enumerate(totals)) {
+      scaled.push_back(scale(total, part));
+    }
+    writeOut(scaled);
+  };
+  if (schedule.split > 1) {
+    SplitSums(t, schedule, args, tile, share, rows).finish(sums, finish);
+  } else {
+    finish(sums);
   }
-  writeOut(sums);
   t.create<tile::ReturnOp>();
 }
 
@@ -594,10 +607,15 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
                       schedule->tileN);
   Value gridY =
       range(op.getRowBegin(), "row_begin", "row_end", tokens, schedule->tileM);
+  if (schedule->split > 1) {
+    passSplitWorkspaces(plan, arguments, *schedule, op.isGated() ? 2 : 1, gridX,
+                        gridY);
+  }
   arguments.scalar32("K", plan.size("x", 1));
   arguments.scalar32("N/2", outColumns);
   passOperands(/*streams=*/false);
-  plan.launch(name, gridX, gridY, plan.constant(1), schedule->waves() * 64);
+  plan.launch(name, gridX, gridY, plan.constant(schedule->split),
+              schedule->waves() * 64);
 
   tile::KernelOp kernel =
       arguments.createKernel(op.getLoc(), name, schedule->waves(),

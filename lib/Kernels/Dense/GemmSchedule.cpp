@@ -35,6 +35,10 @@ DictionaryAttr kernels::dense::toAttribute(Builder &b,
   if (!schedule.order.empty()) {
     entries.push_back(b.getNamedAttr("order", b.getStringAttr(schedule.order)));
   }
+  if (schedule.split > 1) {
+    entries.push_back(
+        b.getNamedAttr("split", b.getI64IntegerAttr(schedule.split)));
+  }
   return b.getDictionaryAttr(entries);
 }
 
@@ -77,6 +81,10 @@ static int64_t copyBytes(const GemmSchedule &schedule) {
   return schedule.waves() * 64 * 16;
 }
 
+/// The last workgroup of a tile reads the sums of all: more of them would not
+/// be faster.
+static constexpr int64_t mostShares = 64;
+
 FailureOr<GemmSchedule>
 kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   auto tile = integers(attribute, "tile", 3);
@@ -93,7 +101,8 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   auto lds = attribute.getAs<StringAttr>("lds");
   StringRef staged = lds ? lds.getValue() : "none";
   auto order = attribute.getAs<StringAttr>("order");
-  size_t known = 3 + (lds ? 1 : 0) + (order ? 1 : 0);
+  auto split = attribute.getAs<IntegerAttr>("split");
+  size_t known = 3 + (lds ? 1 : 0) + (order ? 1 : 0) + (split ? 1 : 0);
   bool knownLds =
       llvm::is_contained({"none", "x", "weights", "both"}, staged) &&
       (!order || (llvm::is_contained({"interleave", "prefetch", "balanced"},
@@ -102,8 +111,9 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   if (!tile || !waves || !stages || !knownLds || attribute.size() != known) {
     return op.emitOpError("a schedule is {tile = [m, n, k], waves = [m, n], "
                           "stages = s} of positive integers, with lds = \"x\", "
-                          "\"weights\" or \"both\" and order = \"interleave\", "
-                          "\"prefetch\" or \"balanced\" if wanted; found ")
+                          "\"weights\" or \"both\", order = \"interleave\", "
+                          "\"prefetch\" or \"balanced\" and split = s if "
+                          "wanted; found ")
            << attribute;
   }
   GemmSchedule schedule;
@@ -118,6 +128,11 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
     schedule.stagesOfX = stages->front();
   }
   schedule.order = order ? order.getValue().str() : "";
+  schedule.split = split ? split.getInt() : 1;
+  if (schedule.split < 1 || schedule.split > mostShares) {
+    return op.emitOpError("split must be 1 to ")
+           << mostShares << ", found " << schedule.split;
+  }
   schedule.stagesX = staged == "x" || staged == "both";
   schedule.stagesWeights = staged == "weights" || staged == "both";
   int64_t count = schedule.waves();

@@ -103,7 +103,7 @@ tenon.plan @p operands [{name = "x", type = bf16, access = "read", dims = ["N", 
 // An argument is one thing.
 tenon.plan @p operands [{name = "x", type = bf16, access = "read", dims = ["N", 128]}] {
   %c1 = arith.constant 1 : index
-  // expected-error @+1 {{argument #0 must be {ptr = name}, {i32 = k} or {i64 = k}}}
+  // expected-error @+1 {{argument #0 must be {ptr = name}, {workspace = name}, {i32 = k} or {i64 = k}}}
   tenon.launch @k grid(%c1, %c1, %c1) workgroup 64 values(%c1) args [{ptr = "x", i32 = 0}]
 }
 
@@ -112,7 +112,7 @@ tenon.plan @p operands [{name = "x", type = bf16, access = "read", dims = ["N", 
 // An argument that is no dictionary is refused, not read.
 tenon.plan @p operands [{name = "x", type = bf16, access = "read", dims = ["N", 128]}] {
   %c1 = arith.constant 1 : index
-  // expected-error @+1 {{argument #0 must be {ptr = name}, {i32 = k} or {i64 = k}}}
+  // expected-error @+1 {{argument #0 must be {ptr = name}, {workspace = name}, {i32 = k} or {i64 = k}}}
   tenon.launch @k grid(%c1, %c1, %c1) workgroup 64 values(%c1) args [3]
 }
 
@@ -123,6 +123,26 @@ tenon.plan @p operands [{name = "x", type = bf16, access = "read", dims = ["N", 
   %c1 = arith.constant 1 : index
   // expected-error @+1 {{the plan has no operand 'y'}}
   tenon.launch @k grid(%c1, %c1, %c1) workgroup 64 values(%c1) args [{ptr = "y"}]
+}
+
+// -----
+
+// A workspace is one that the plan has stated before the launch.
+tenon.plan @p operands [{name = "x", type = bf16, access = "read", dims = ["N", 128]}] {
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{argument #0: expected the name of a workspace stated before, found {workspace = "w"}}}
+  tenon.launch @k grid(%c1, %c1, %c1) workgroup 64 values(%c1) args [{workspace = "w"}]
+  tenon.workspace "w" bytes %c1
+}
+
+// -----
+
+// Workspaces have names of their own.
+tenon.plan @p operands [{name = "x", type = bf16, access = "read", dims = ["N", 128]}] {
+  %c1 = arith.constant 1 : index
+  tenon.workspace "w" bytes %c1
+  // expected-error @+1 {{the plan has two workspaces 'w'}}
+  tenon.workspace "w" bytes %c1 zero
 }
 
 // -----

@@ -97,8 +97,10 @@ func.func @bf16_norm_weight(%qkv: memref<?x384xbf16>, %raw_g: memref<?x128xbf16>
 // CHECK-NEXT: tenon.require_stride "x"[0] multiple_of 8
 // CHECK-NEXT: tenon.require_stride "x"[1] equal 1
 // CHECK-NEXT: tenon.require sge, %[[N]], %[[C1]], "at least one request"
+// CHECK-NEXT: tenon.workspace "sums" bytes %[[N]]
+// CHECK-NEXT: tenon.workspace "counts" bytes %[[C1]] zero
 // CHECK-NEXT: tenon.launch @k grid(%[[C1]], %[[N]], %[[C1]]) workgroup 256 values(%[[STRIDE]], %[[N]])
-// CHECK-SAME: args [{ptr = "x"}, {i64 = 0 : i64}, {i32 = 1 : i64}]
+// CHECK-SAME: args [{ptr = "x"}, {i64 = 0 : i64}, {i32 = 1 : i64}, {workspace = "sums"}]
 tenon.plan @p operands [{name = "x", type = bf16, access = "read_write", dims = ["N", 128]}] {
   %n = tenon.size "x"[0]
   %stride = tenon.stride "x"[0]
@@ -107,6 +109,8 @@ tenon.plan @p operands [{name = "x", type = bf16, access = "read_write", dims = 
   tenon.require_stride "x"[0] multiple_of 8
   tenon.require_stride "x"[1] equal 1
   tenon.require sge, %n, %c1, "at least one request"
+  tenon.workspace "sums" bytes %n
+  tenon.workspace "counts" bytes %c1 zero
   tenon.launch @k grid(%c1, %n, %c1) workgroup 256 values(%stride, %n)
-    args [{ptr = "x"}, {i64 = 0}, {i32 = 1}]
+    args [{ptr = "x"}, {i64 = 0}, {i32 = 1}, {workspace = "sums"}]
 }

@@ -833,3 +833,33 @@ tile.kernel @priority() attributes {waves = 1 : i32} {
   tile.wave_priority 4
   tile.return
 }
+
+// -----
+
+// Counters are words.
+tile.kernel @k(%p: !tile.ptr<f32>) attributes {waves = 1 : i32} {
+  // expected-error @+1 {{counts in i32, found a pointer to 'f32'}}
+  %before = tile.arrive %p of 3 : !tile.ptr<f32>
+  tile.return
+}
+
+// -----
+
+// What was counted reaches the waves through one word.
+tile.kernel @k(%p: !tile.ptr<i32>) attributes {waves = 2 : i32} {
+  %b = tile.alloc_lds : !tile.lds<2xi32>
+  // expected-error @+1 {{needs a buffer of type '!tile.lds<1xi32>', found '!tile.lds<2xi32>'}}
+  %before = tile.arrive %p of 3 through %b : !tile.lds<2xi32> : !tile.ptr<i32>
+  tile.return
+}
+
+// -----
+
+// Copies into LDS have no coherent form.
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  // expected-error @+1 {{is coherent: copies into LDS go through the caches}}
+  %t = tile.load %v[%c0] {coherent, staged} : !tile.view<1 x f32> -> tensor<128xf32>
+  tile.return
+}

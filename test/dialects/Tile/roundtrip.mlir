@@ -187,4 +187,21 @@ tile.kernel @parts(%p: !tile.ptr<bf16>, %n: i32, %i: i32) attributes {waves = 4 
   tile.return
 }
 
+// Data and counts of other workgroups.
+// CHECK-LABEL: tile.kernel @arrivals(
+tile.kernel @arrivals(%p: !tile.ptr<f32>, %c: !tile.ptr<i32>, %n: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  // CHECK: tile.load %{{.*}} {coherent} :
+  %t = tile.load %v[%c0] {coherent} : !tile.view<1 x f32> -> tensor<128xf32>
+  // CHECK: tile.store %{{.*}} {coherent} :
+  tile.store %t, %v[%c0] {coherent} : tensor<128xf32>, !tile.view<1 x f32>
+  // CHECK: tile.arrive %{{.*}} of 3 : <i32>
+  %before = tile.arrive %c of 3 : !tile.ptr<i32>
+  %b = tile.alloc_lds : !tile.lds<1xi32>
+  // CHECK: tile.arrive %{{.*}} of 3 through %{{.*}} : !tile.lds<1xi32> : <i32>
+  %again = tile.arrive %c of 3 through %b : !tile.lds<1xi32> : !tile.ptr<i32>
+  tile.return
+}
+
 }

@@ -39,6 +39,9 @@ AXES = {
         '{tile = [128, 64, D1], waves = [4, 2], stages = [2, 4], lds = "both", order = "prefetch"}',
         "{tile = [16, 16, D4], waves = [1, 1, 4], stages = 3}",
         "{tile = [32, 48, D2], waves = [2, 1, 2], stages = 2}",
+        "{tile = [16, 16, D2], waves = [1, 1, 2], stages = 2, split = 4}",
+        "{tile = [48, 32, D1], waves = [1, 1], stages = 2, split = 2}",
+        '{tile = [64, 64, D1], waves = [2, 2], stages = 3, lds = "both", order = "interleave", split = 3}',
     ),
 }
 

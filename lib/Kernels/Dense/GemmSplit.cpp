@@ -1,0 +1,145 @@
+//===- GemmSplit.cpp - workgroups that share the K of a tile ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tile's workgroups leave their sums in a workspace and count themselves; the
+// last one adds them up. Sums are read and added in the order of the shares,
+// its own among them, so that the result does not depend on who comes last.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GemmSplit.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::dense;
+
+static constexpr int64_t sumBytes = 4;
+
+static int64_t tileBytes(const GemmSchedule &schedule) {
+  return schedule.tileM * schedule.tileN * sumBytes;
+}
+
+void dense::passSplitWorkspaces(PlanBuilder &plan, KernelArguments &arguments,
+                                const GemmSchedule &schedule, int64_t parts,
+                                Value gridX, Value gridY) {
+  Value tiles = plan.mul(gridX, gridY);
+  arguments.scalar32("grid_x", gridX);
+  arguments.workspace("arrivals", arguments.builder().getI32Type(),
+                      plan.mul(tiles, plan.constant(4)), /*zero=*/true);
+  int64_t bytes = schedule.split * parts * tileBytes(schedule);
+  arguments.workspace("partials", arguments.builder().getF32Type(),
+                      plan.mul(tiles, plan.constant(bytes)), /*zero=*/false);
+}
+
+DepthRange dense::shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
+                               Value share, Value depth,
+                               std::optional<int64_t> knownDepth) {
+  DepthRange range;
+  Value step = t.i32(schedule.tileK);
+  Value whole = knownDepth
+                    ? t.i32(*knownDepth / schedule.tileK * schedule.tileK)
+                    : t.mul(t.create<arith::DivUIOp>(depth, step), step);
+  if (schedule.split == 1) {
+    return {t.i32(0), whole, whole, depth};
+  }
+  auto least = [&](Value a, Value b) -> Value {
+    return t.create<arith::MinSIOp>(a, b);
+  };
+  Value shares = t.i32(schedule.split);
+  if (knownDepth && *knownDepth / schedule.tileK % schedule.split == 0) {
+    Value each =
+        t.i32(*knownDepth / schedule.tileK / schedule.split * schedule.tileK);
+    range.begin = t.mul(share, each);
+    range.span = each;
+  } else {
+    Value steps = t.create<arith::DivUIOp>(whole, step);
+    Value more = t.add(steps, t.i32(schedule.split - 1));
+    Value each = t.mul(t.create<arith::DivUIOp>(more, shares), step);
+    range.begin = least(t.mul(share, each), whole);
+    range.span = least(t.create<arith::SubIOp>(whole, range.begin), each);
+  }
+  Value isLast = t.create<arith::CmpIOp>(arith::CmpIPredicate::eq, share,
+                                         t.i32(schedule.split - 1));
+  range.restBegin = whole;
+  range.restEnd = t.select(isLast, depth, whole);
+  return range;
+}
+
+/// The sums of share 0 on, as [share and part, row, column]: rows that are not
+/// computed lie behind all others, beyond the bound.
+Value SplitSums::view(Value number, int64_t dims) {
+  Value pointer = t.advance(
+      args.lookup("partials"),
+      t.wideMul(tile, t.i32(schedule.split * parts * tileBytes(schedule))));
+  Builder &b = t.builder();
+  int64_t row = schedule.split * parts * schedule.tileN;
+  Value end = t.mul(rows, t.i32(row * sumBytes));
+  SmallVector<OpFoldResult> strides{b.getIndexAttr(schedule.tileN),
+                                    b.getIndexAttr(row), b.getIndexAttr(1)};
+  if (dims == 3) {
+    return t.view(pointer, strides, end);
+  }
+  Value skipped = t.mul(number, t.i32(schedule.tileN * sumBytes));
+  return t.view(t.advance(pointer, t.wideMul(skipped, t.i32(1))),
+                ArrayRef(strides).drop_front(),
+                t.create<arith::SubIOp>(end, skipped));
+}
+
+SmallVector<Value> SplitSums::addShares() {
+  // As many loads are on their way together as there are registers for.
+  static constexpr int64_t registers = 128;
+  int64_t perShare =
+      parts * schedule.tileM * schedule.tileN / (schedule.waves() * 64);
+  int64_t together = std::max<int64_t>(1, registers / perShare);
+  Value zero = t.i32(0);
+  Value all = view(zero, 3);
+  SmallVector<Value> totals;
+  for (int64_t first = 0; first < schedule.split; first += together) {
+    int64_t end = std::min(first + together, schedule.split);
+    SmallVector<Value> loaded;
+    for (int64_t number = first * parts; number < end * parts; ++number) {
+      Value load = t.load(all, {t.i32(number), zero, zero},
+                          {1, schedule.tileM, schedule.tileN});
+      cast<tile::LoadOp>(load.getDefiningOp()).setCoherent(true);
+      loaded.push_back(load);
+    }
+    if (end < schedule.split) {
+      t.create<tile::OrderFenceOp>();
+    }
+    for (auto [index, load] : llvm::enumerate(loaded)) {
+      Value sum = t.extract(load, 0, 0);
+      if (totals.size() < static_cast<size_t>(parts)) {
+        totals.push_back(sum);
+      } else {
+        totals[index % parts] = t.addf(totals[index % parts], sum);
+      }
+    }
+  }
+  return totals;
+}
+
+void SplitSums::finish(ValueRange sums,
+                       llvm::function_ref<void(ValueRange)> finish) {
+  parts = static_cast<int64_t>(sums.size());
+  Value zero = t.i32(0);
+  for (auto [part, sum] : llvm::enumerate(sums)) {
+    Value number = t.add(t.mul(share, t.i32(parts)), t.i32(part));
+    t.create<tile::StoreOp>(sum, view(number, 2), ValueRange{zero, zero},
+                            ValueRange(), DenseI64ArrayAttr(),
+                            /*nontemporal=*/false,
+                            /*coherent=*/true);
+  }
+  Value counter = t.advance(args.lookup("arrivals"), t.wideMul(tile, t.i32(4)));
+  Value before = t.create<tile::ArriveOp>(
+      t.builder().getI32Type(), counter,
+      t.builder().getI32IntegerAttr(schedule.split), Value());
+  Value isLast = t.create<arith::CmpIOp>(arith::CmpIPredicate::eq, before,
+                                         t.i32(schedule.split - 1));
+  auto branch = t.create<scf::IfOp>(isLast, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(t.builder());
+  t.builder().setInsertionPointToStart(branch.thenBlock());
+  finish(addShares());
+}

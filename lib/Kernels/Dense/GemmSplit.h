@@ -1,0 +1,63 @@
+//===- GemmSplit.h - workgroups that share the K of a tile ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_KERNELS_DENSE_GEMMSPLIT_H
+#define TENON_LIB_KERNELS_DENSE_GEMMSPLIT_H
+
+#include "Gemm.h"
+
+#include "../KernelArguments.h"
+#include "../TileBuilder.h"
+
+namespace tenon::kernels::dense {
+
+/// Passes the workspaces of a product whose tiles are \p schedule.split shares
+/// of \p parts sums each: `grid_x`, `arrivals` and `partials`.
+void passSplitWorkspaces(PlanBuilder &plan, KernelArguments &arguments,
+                         const GemmSchedule &schedule, int64_t parts,
+                         mlir::Value gridX, mlir::Value gridY);
+
+/// The part of K that a workgroup computes.
+struct DepthRange {
+  mlir::Value begin; ///< of its whole steps
+  mlir::Value span;  ///< elements of these
+  /// What is left of K behind all whole steps: nothing but for the last share.
+  mlir::Value restBegin, restEnd;
+};
+
+/// The share of number \p share when the whole steps of K are divided evenly:
+/// each has a constant number of them where they come out even.
+DepthRange shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
+                        mlir::Value share, mlir::Value depth,
+                        std::optional<int64_t> knownDepth);
+
+/// The sums of all shares of a tile.
+class SplitSums {
+public:
+  /// \p args are the kernel's arguments by name; the tile is the \p tile-th, of
+  /// which \p rows rows are computed.
+  SplitSums(TileBuilder &t, const GemmSchedule &schedule,
+            const llvm::StringMap<mlir::Value> &args, mlir::Value tile,
+            mlir::Value share, mlir::Value rows)
+      : t(t), schedule(schedule), args(args), tile(tile), share(share),
+        rows(rows) {}
+
+  /// Leaves \p sums to the workgroup that arrives last, which adds those of all
+  /// shares in the order of the shares and calls \p finish with the totals.
+  void finish(mlir::ValueRange sums,
+              llvm::function_ref<void(mlir::ValueRange)> finish);
+
+private:
+  mlir::Value view(mlir::Value number, int64_t dims);
+  llvm::SmallVector<mlir::Value> addShares();
+
+  TileBuilder &t;
+  const GemmSchedule &schedule;
+  const llvm::StringMap<mlir::Value> &args;
+  mlir::Value tile, share, rows;
+  int64_t parts = 1;
+};
+
+} // namespace tenon::kernels::dense
+
+#endif // TENON_LIB_KERNELS_DENSE_GEMMSPLIT_H
