@@ -47,9 +47,28 @@ def TileSelectPrecision : Pass<"tile-select-precision", "::tenon::tile::KernelOp
     Sets `instruction` on each `tile.mma` that has none: of the chip's MFMA instructions
     for its element types and of equal accuracy, the one of the highest rate, then
     of the most reuse of operands, whose shape divides among the kernel's waves.
-    BF16, FP16 and FP8 products are exact and added in FP32; FP32 operands take the
-    FP32 instructions.
+    BF16, FP16, FP8 and FP4 products are exact and added in FP32.
+
+    FP32 operands take the FP32 instructions, or, where the product's `accuracy` allows
+    it and it costs less, sums of BF16 products. An operand is the sum of its parts
+    `a0 = bf16(a)`, `a1 = bf16(a - a0)`, `a2 = a - a0 - a1`; a1 and a2 are at most
+    2^-8 and 2^-16 times its magnitude:
+
+    | form | products | a term is wrong by at most |
+    |---|---|---|
+    | `native` | a * b | 0 |
+    | `bf16x6` | a0 * b0 + a0 * b1 + a1 * b0 + a1 * b1 + a0 * b2 + a2 * b0 | 2^-23 (1 + 2^-9) |
+    | `bf16x3` | a0 * b0 + a0 * b1 + a1 * b0 | 3 * 2^-16 (1 + 2^-7) |
+    | `bf16x1` | a0 * b0 | 2^-7 (1 + 2^-9) |
+
+    of its magnitude |a| |b|, besides the rounding of FP32 sums. This holds for operands
+    between 2^-100 and 2^127 (or 0): smaller ones lose parts that are subnormal, greater
+    ones and infinities round to infinity, and their remainders are NaN.
   }];
+  let options = [Option<"form", "form", "std::string", "\"auto\"",
+      "Of products of FP32 that have no instruction: auto, or native, bf16x1, "
+      "bf16x3 or bf16x6 whatever their accuracy">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def TileAssignLayouts : Pass<"tile-assign-layouts", "::tenon::tile::KernelOp"> {

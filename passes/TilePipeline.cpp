@@ -204,14 +204,19 @@ LogicalResult Pipeline::checkNeutral() {
     while (auto convert = value.getDefiningOp<tile::ConvertLayoutOp>()) {
       value = convert.getSource();
     }
-    if (auto dequantize = value.getDefiningOp<tile::DequantizeOp>()) {
-      return isFetched(dequantize.getCodes()) &&
-             isFetched(dequantize.getScales());
+    // What makes zeros of zeros.
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<tile::DequantizeOp, arith::TruncFOp, arith::ExtFOp,
+                        arith::AddFOp, arith::SubFOp, arith::MulFOp>(op)) {
+      return llvm::all_of(op->getOperands(), isFetched);
     }
     if (auto load = value.getDefiningOp<tile::LdsLoadOp>()) {
-      return llvm::any_of(fetches, [&](Operation *op) {
-        auto copy = dyn_cast<tile::CopyToLdsOp>(op);
-        return copy && copy.getBuffer() == load.getBuffer();
+      // Filled by copies, or on the way to another layout.
+      return llvm::all_of(load.getBuffer().getUsers(), [&](Operation *user) {
+        if (auto store = dyn_cast<tile::LdsStoreOp>(user)) {
+          return isFetched(store.getValue());
+        }
+        return isa<tile::LdsLoadOp>(user) || llvm::is_contained(fetches, user);
       });
     }
     return llvm::is_contained(fetches, value.getDefiningOp());

@@ -205,7 +205,7 @@ void MmaOp::build(OpBuilder &builder, OperationState &state, Value lhs,
         /*instruction=*/DenseI64ArrayAttr(),
         builder.getDenseI64ArrayAttr(waves),
         /*contraction=*/DenseI64ArrayAttr(), /*scale_begin=*/IntegerAttr(),
-        /*part=*/DenseI64ArrayAttr());
+        /*part=*/DenseI64ArrayAttr(), /*accuracy=*/FloatAttr());
 }
 
 int64_t MmaOp::getLhsPacking() { return packingOf(getLhs()); }
@@ -309,6 +309,14 @@ LogicalResult MmaOp::verify() {
   }
   if (!acc.getElementType().isF32()) {
     return emitOpError("accumulates in f32, found ") << acc.getElementType();
+  }
+  double accuracy = getAccuracy() ? getAccuracy()->convertToDouble() : 0.0;
+  if (getAccuracy() &&
+      !(accuracy >= 0.0 && accuracy < 1.0 && lhs.getElementType().isF32() &&
+        rhs.getElementType().isF32())) {
+    return emitOpError("accuracy is a fraction in [0, 1), of products of f32, "
+                       "found ")
+           << accuracy << " for " << lhs << " by " << rhs;
   }
   if (getScaleBegin() && !getLhsScale() && !getRhsScale()) {
     return emitOpError("has a scale_begin but no scales");

@@ -373,6 +373,11 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments,
     [1, 1], each instruction takes consecutive values, where absent. It changes the
     order in which products are added, and nothing else.
 
+    `accuracy` allows products of FP32 operands to be computed from BF16 parts: each
+    term of the sum may be wrong by that fraction of its magnitude, besides the
+    rounding of FP32 sums. `tile-select-precision` decides; without it FP32 operands
+    are multiplied as they are.
+
     Tiles of rank 3 are as many products side by side: dimension 0 of all
     tiles, which lies in waves. Slices of a contraction that waves share are one
     such set of products, and `tile.reduce` adds them up; `waves` has a third number
@@ -397,7 +402,8 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments,
                        OptionalAttr<DenseI64ArrayAttr>:$waves,
                        OptionalAttr<DenseI64ArrayAttr>:$contraction,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$scale_begin,
-                       OptionalAttr<DenseI64ArrayAttr>:$part);
+                       OptionalAttr<DenseI64ArrayAttr>:$part,
+                       OptionalAttr<F64Attr>:$accuracy);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $accumulator (`lhs_scale` $lhs_scale^)?

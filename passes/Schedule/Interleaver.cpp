@@ -183,7 +183,7 @@ void Interleaver::multiply(const Reads &operands, int64_t index,
         b, loc, sum.getType(), operands.lookup(whole.getLhs()).read,
         operands.lookup(whole.getRhs()).read, sum, whole.getLhsScale(),
         whole.getRhsScale(), whole.getInstructionAttr(), whole.getWavesAttr(),
-        whole.getContractionAttr(), blocks, part);
+        whole.getContractionAttr(), blocks, part, whole.getAccuracyAttr());
   }
 }
 

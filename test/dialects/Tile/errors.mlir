@@ -863,3 +863,14 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
   %t = tile.load %v[%c0] {coherent, staged} : !tile.view<1 x f32> -> tensor<128xf32>
   tile.return
 }
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<i32>) attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<16x32xbf16>
+  %b = arith.constant dense<1.0> : tensor<32x16xbf16>
+  %c = arith.constant dense<0.0> : tensor<16x16xf32>
+  // expected-error @+1 {{accuracy is a fraction in [0, 1), of products of f32, found 1.000000e-03 for 'tensor<16x32xbf16>'}}
+  %r = tile.mma %a, %b, %c {accuracy = 1.0e-3 : f64} : tensor<16x32xbf16>, tensor<32x16xbf16>, tensor<16x16xf32>
+  tile.return
+}
