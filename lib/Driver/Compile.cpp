@@ -49,6 +49,12 @@ static FailureOr<spec::SpecOpInterface> findSpec(ModuleOp module) {
   return ops.front();
 }
 
+static void watch(PassManager &passes, const CompileOptions &options) {
+  if (options.times) {
+    options.times->watch(passes);
+  }
+}
+
 /// Gives the op its ranked schedules, or the one of the options.
 static LogicalResult schedule(ModuleOp module, const CompileOptions &options) {
   FailureOr<spec::SpecOpInterface> op = findSpec(module);
@@ -63,6 +69,7 @@ static LogicalResult schedule(ModuleOp module, const CompileOptions &options) {
     (*op)->setAttr("schedules", ArrayAttr::get(module.getContext(), attr));
   }
   PassManager passes(module->getName());
+  watch(passes, options);
   passes.addPass(createTenonChooseSchedule());
   return passes.run(module);
 }
@@ -73,6 +80,7 @@ FailureOr<std::string> driver::compileToTile(ModuleOp module,
     return failure();
   }
   PassManager passes(module.getContext());
+  watch(passes, options);
   buildSpecPipeline(passes, 0);
   if (failed(passes.run(module))) {
     return failure();
@@ -127,12 +135,14 @@ static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
   result.module = module.clone();
   if (!isTileProgram(module)) {
     PassManager specPasses(module.getContext());
+    watch(specPasses, options);
     buildSpecPipeline(specPasses, index);
     if (failed(specPasses.run(*result.module))) {
       return failure();
     }
   }
   PassManager tilePasses(module.getContext());
+  watch(tilePasses, options);
   buildTilePipeline(tilePasses);
   if (options.tileFile) {
     llvm::raw_string_ostream stream(result.tileProgram);
@@ -162,6 +172,7 @@ static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
       function.removeArgAttr(arg, "tile.name");
     }
   });
+  PhaseTimes::Scope scope(options.times, "llvm-ir");
   auto machine = codegen::MachineModule::create(*result.module, target);
   if (!machine) {
     return result.module->emitError(llvm::toString(machine.takeError()));
@@ -172,21 +183,28 @@ static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
 }
 
 /// The object, the code object and the reports of an attempt.
-static llvm::Expected<Compiled> finish(Attempt &attempt,
-                                       const target::TargetInfo &target) {
+static llvm::Expected<Compiled>
+finish(Attempt &attempt, const target::TargetInfo &target, PhaseTimes *times) {
   Compiled compiled;
   compiled.plan = std::move(attempt.plan);
   compiled.tileProgram = std::move(attempt.tileProgram);
-  auto object = attempt.machine->object();
+  auto timed = [&](StringRef phase, auto work) {
+    PhaseTimes::Scope scope(times, phase);
+    return work();
+  };
+  auto object =
+      timed("llvm-codegen", [&] { return attempt.machine->object(); });
   if (!object) {
     return object.takeError();
   }
-  auto linked = codegen::linkCodeObject(*object);
+  auto linked = timed("link", [&] { return codegen::linkCodeObject(*object); });
   if (!linked) {
     return linked.takeError();
   }
   compiled.codeObject = std::move(*linked);
-  auto reports = codegen::reportKernels(compiled.codeObject, target);
+  auto reports = timed("report", [&] {
+    return codegen::reportKernels(compiled.codeObject, target);
+  });
   if (!reports) {
     return reports.takeError();
   }
@@ -210,7 +228,8 @@ static std::string objection(const Compiled &compiled,
 /// it becomes.
 static llvm::Expected<Compiled> finish(Attempt &attempt,
                                        const target::TargetInfo &target,
-                                       std::string *assembly) {
+                                       std::string *assembly,
+                                       PhaseTimes *times) {
   if (assembly) {
     auto text = attempt.machine->assembly();
     if (!text) {
@@ -218,7 +237,7 @@ static llvm::Expected<Compiled> finish(Attempt &attempt,
     }
     *assembly = std::move(*text);
   }
-  return finish(attempt, target);
+  return finish(attempt, target, times);
 }
 
 /// Compiles a tile program, which has the one schedule that it was written
@@ -236,7 +255,8 @@ static FailureOr<Compiled> compileProgram(ModuleOp module,
   if (failed(candidate)) {
     return failure();
   }
-  llvm::Expected<Compiled> compiled = finish(*candidate, *target, assembly);
+  llvm::Expected<Compiled> compiled =
+      finish(*candidate, *target, assembly, options.times);
   if (!compiled) {
     return module.emitError(llvm::toString(compiled.takeError()));
   }
@@ -269,7 +289,8 @@ tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
     if (failed(candidate)) {
       return failure();
     }
-    llvm::Expected<Compiled> compiled = finish(*candidate, *target, assembly);
+    llvm::Expected<Compiled> compiled =
+        finish(*candidate, *target, assembly, options.times);
     if (!compiled) {
       return (*op)->emitError(llvm::toString(compiled.takeError()));
     }

@@ -16,6 +16,8 @@ struct CompileArguments {
   bool report = false;
   std::string reportJson;
   bool remarks = false;
+  bool times = false;
+  std::string timesJson;
 };
 } // namespace
 
@@ -48,7 +50,12 @@ static int compileCommand(CompileArguments &arguments) {
                                                               : BadInput;
   }
   bool wantsReport = arguments.report || !arguments.reportJson.empty();
+  bool wantsTimes = arguments.times || !arguments.timesJson.empty();
   if (arguments.emit != "object") {
+    if (wantsTimes) {
+      printError("--times and --times-json go with --emit object");
+      return BadInput;
+    }
     if (wantsReport) {
       printError("--report and --report-json describe machine code: they go "
                  "with --emit object");
@@ -56,7 +63,10 @@ static int compileCommand(CompileArguments &arguments) {
     }
     return compileText(arguments, *module);
   }
-  auto compiled = driver::compile(*module, arguments.spec.compileOptions());
+  driver::PhaseTimes times;
+  driver::CompileOptions options = arguments.spec.compileOptions();
+  options.times = &times;
+  auto compiled = driver::compile(*module, options);
   if (failed(compiled)) {
     return CannotCompileOrExecute;
   }
@@ -88,6 +98,13 @@ static int compileCommand(CompileArguments &arguments) {
                  codegen::reportsToJson(compiled->reports))) {
     return BadInput;
   }
+  if (arguments.times) {
+    llvm::errs() << times.format();
+  }
+  if (!arguments.timesJson.empty() &&
+      !writeFile(arguments.timesJson, times.toJson())) {
+    return BadInput;
+  }
   return Success;
 }
 
@@ -112,6 +129,11 @@ void cli::addCompile(CLI::App &app, Action &action) {
                     "Print registers, LDS, occupancy and instruction counts");
   command->add_option("--report-json", arguments->reportJson,
                       "Write the report to a file as JSON");
+  command->add_flag("--times", arguments->times,
+                    "Print the CPU time of every pass and of LLVM, with "
+                    "--emit object");
+  command->add_option("--times-json", arguments->timesJson,
+                      "Write these times to a file as JSON");
   command->add_flag("--remarks", arguments->remarks,
                     "Print what the passes decided and why");
   command->callback([arguments, &action] {

@@ -5,6 +5,7 @@
 #define TENON_DRIVER_COMPILE_H
 
 #include "tenon/CodeGen/Report.h"
+#include "tenon/Driver/PhaseTimes.h"
 #include "tenon/Runtime/Plan.h"
 #include "tenon/Target/TargetInfo.h"
 
@@ -52,6 +53,9 @@ struct CompileOptions {
   /// Those of a tile program that was not made from a spec name its own file
   /// without being asked for.
   std::optional<std::string> tileFile;
+  /// When given, receives the CPU time of passes and of LLVM, of all schedules
+  /// that are tried.
+  PhaseTimes *times = nullptr;
 };
 
 /// What one spec compiles to.
