@@ -42,7 +42,7 @@ struct Digits {
 
 Expected<Layout> tenon::layout::mfmaTile(int64_t m, int64_t n,
                                          const MfmaTiling &tiling) {
-  const auto &[mn, wavesM, wavesN, rowDim, replicas] = tiling;
+  const auto &[mn, wavesM, wavesN, rowDim, replicas, wholeRows] = tiling;
   int64_t waves[] = {wavesM, wavesN};
   int64_t extents[] = {m, n};
   if (mn != 16 && mn != 32) {
@@ -64,7 +64,7 @@ Expected<Layout> tenon::layout::mfmaTile(int64_t m, int64_t n,
   }
   // The lane's consecutive rows, then the rows of the lane groups.
   Digits digits;
-  int64_t run = mn == 32 ? 16 : (rows / 16) % 2 == 0 ? 8 : 4;
+  int64_t run = mn == 32 ? 16 : (rows / 16) % 2 == 0 && !wholeRows ? 8 : 4;
   digits.add(HwDim::Register, rowDim, 1, run);
   int64_t block = run;
   for (; block < run * (64 / mn); block *= 2) {

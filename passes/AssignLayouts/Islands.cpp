@@ -75,6 +75,19 @@ bool Island::holdsAccumulators() const {
   });
 }
 
+/// Whether the right operand of \p mma is read into registers from memory where
+/// rows along n lie in blocks: one instruction then reads whole blocks when its
+/// rows follow each other.
+static bool readsBlocks(tile::MmaOp mma) {
+  Value operand = mma.getRhs();
+  if (auto dequantize = operand.getDefiningOp<tile::DequantizeOp>()) {
+    operand = dequantize.getCodes();
+  }
+  auto load = operand.getDefiningOp<tile::LoadOp>();
+  auto view = load ? load.getView().getDefiningOp<tile::ViewOp>() : nullptr;
+  return view && !view.getDimBlocks().back().empty();
+}
+
 std::vector<Seed> Island::accumulators() const {
   std::vector<Seed> seeds;
   for (Value value : values) {
@@ -95,7 +108,7 @@ std::vector<Seed> Island::accumulators() const {
           shape[shape.size() - 2], shape.back(),
           {(*mma.getInstruction())[0], wavesM,
            static_cast<int64_t>(waves) / (wavesM * slices), /*rowDim=*/1,
-           /*replicas=*/slices});
+           /*replicas=*/slices, /*wholeRows=*/readsBlocks(mma)});
       if (layout && shape.size() == 3) {
         layout = layout::sliceOverWaves(*layout, slices);
       }

@@ -272,3 +272,24 @@ tile.kernel @dequantize(%p: !tile.ptr<i8>, %q: !tile.ptr<f8E8M0FNU>, %x: !tile.p
   tile.store %d, %o[%c0, %c0] : tensor<16x16xbf16>, !tile.view<2 x bf16>
   tile.return
 }
+
+// Packed weights: 16 lanes read 16 rows that follow each other, 256 bytes; of a row-major
+// view the rows are permuted so that a lane holds eight columns of the product.
+// CHECK-LABEL: tile.kernel @packed(
+tile.kernel @packed(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %w = tile.view %p strides [8 of 1 then 128, 16 of 8 then %n] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %r = tile.view %p strides [1, %n] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %x = tile.load %v[%c0, %c0] : !tile.view<2 x bf16> -> tensor<16x32xbf16>
+  // CHECK: tile.load {{.*}} -> tensor<32x32xbf16, {{.*}} lane = [{{\[}}0, 1], [0, 2], [0, 4], [0, 8], [8, 0], [16, 0]]
+  %a = tile.load %w[%c0, %c0] : !tile.view<2 x bf16> -> tensor<32x32xbf16>
+  // CHECK: tile.load {{.*}} -> tensor<32x32xbf16, {{.*}} lane = [{{\[}}0, 1], [0, 2], [0, 8], [0, 16], [8, 0], [16, 0]]
+  %b = tile.load %r[%c0, %c0] : !tile.view<2 x bf16> -> tensor<32x32xbf16>
+  %zero = arith.constant dense<0.0> : tensor<16x32xf32>
+  %c = tile.mma %x, %a, %zero {instruction = array<i64: 16, 32>}
+      : tensor<16x32xbf16>, tensor<32x32xbf16>, tensor<16x32xf32>
+  %d = tile.mma %x, %b, %zero {instruction = array<i64: 16, 32>}
+      : tensor<16x32xbf16>, tensor<32x32xbf16>, tensor<16x32xf32>
+  tile.return
+}

@@ -63,13 +63,15 @@ struct MfmaTiling {
   int64_t wavesN;       ///< waves along its columns
   unsigned rowDim = 1;  ///< dim of the tile along which instruction rows lie
   int64_t replicas = 1; ///< waves that hold the same, a power of two
+  /// Whether the rows of one instruction are 16 (or 32) consecutive elements.
+  bool wholeRows = false;
 };
 
 /// A layout of the accumulators of an [m, n] tile for mn x mn instructions.
 /// Each wave owns one block of the tile. The rows of the instruction lie along
 /// `rowDim`, permuted so that a lane holds as many consecutive elements along
 /// it as it can: 8 of a 16x16 accumulator (of two instructions; 4 when a wave
-/// has only 16 of them), 16 of a 32x32 one.
+/// has only 16 of them, or with `wholeRows`), 16 of a 32x32 one.
 llvm::Expected<Layout> mfmaTile(int64_t m, int64_t n, const MfmaTiling &tiling);
 
 /// \p layout with a new dim 0 of extent \p extent, a power of two, in the

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Band.h"
 #include "GemmSplit.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,18 +21,6 @@ using namespace tenon::kernels;
 using namespace tenon::kernels::dense;
 
 namespace {
-/// Rows of an operand along which K runs: a band of x, of the weights or of
-/// scales.
-struct Band {
-  Value pointer; ///< first element
-  Value stride;  ///< elements from row to row
-  Value bytes;   ///< to the end of the last row
-  Value depth;   ///< elements along K
-  /// Values of K for each byte, or bytes for each value.
-  int64_t valuesPerByte = 1;
-  int64_t bytesPerValue = 1;
-};
-
 /// A band of values and that of their scales, if they have some.
 struct Operand {
   Band values;
@@ -54,10 +43,10 @@ private:
   Value size(StringRef name, Value operand, unsigned dim);
   Band band(StringRef operand, Value value, Value first, Value count);
   Operand operand(bool isWeights, Value first, Value count);
+  Operand packedWeights(unsigned part);
   Value loadStep(const Band &band, Value k, bool isWeights, bool limited);
   int64_t scaledInstruction() const;
-  void orderBlocks(const Band &band, SmallVectorImpl<OpFoldResult> &strides,
-                   SmallVectorImpl<int64_t> &blocks);
+  SmallVector<DepthLevel> orderBlocks(const Band &band) const;
   SmallVector<Value> multiply(ValueRange sums, Value k, bool limited);
   SmallVector<Value> accumulate();
   int64_t sliceDepth() const { return schedule.tileK / schedule.wavesK; }
@@ -120,12 +109,41 @@ void GemmKernel::identify() {
   rows = left("row_end", row0, schedule.tileM);
   columns = left("col_end", column0, schedule.tileN);
   x = operand(/*isWeights=*/false, row0, rows);
+  if (op.getWeightOrder()) {
+    for (unsigned part = 0; part < (isGated() ? 2 : 1); ++part) {
+      weights.push_back(packedWeights(part));
+    }
+    return;
+  }
   weights.push_back(operand(/*isWeights=*/true, column0, columns));
   if (isGated()) {
     Value half = size("N/2", op.getOut(), 1);
     weights.push_back(
         operand(/*isWeights=*/true, t.add(half, column0), columns));
   }
+}
+
+/// The rows of packed weights of the tile; of gate (part 0) or up (part 1).
+Operand GemmKernel::packedWeights(unsigned part) {
+  PackedRows rows;
+  rows.first = column0;
+  rows.count = columns;
+  rows.multiple = op.getColBegin() ? 1 : schedule.tileN;
+  if (op.getWeightOrder() == spec::WeightOrder::AiterInterleaved) {
+    rows.bands = 2;
+    rows.band = part;
+  } else if (part == 1) {
+    std::optional<int64_t> half = staticSize(op.getOut(), 1);
+    rows.first = t.add(size("N/2", op.getOut(), 1), column0);
+    rows.multiple = std::gcd(rows.multiple, half.value_or(1));
+  }
+  Operand result;
+  result.values =
+      packedBand(t, args["weights"], depth, bitsOf(op.getWeights()), rows);
+  if (op.hasBlockScaledWeights()) {
+    result.scales = packedScaleBand(t, args["weight_scale"], depth, rows);
+  }
+  return result;
 }
 
 /// \p count rows of an operand from row \p first on.
@@ -176,23 +194,16 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
     first = t.create<arith::DivUIOp>(k, t.i32(band.valuesPerByte));
   }
   int64_t sliceElements = sliceDepth() / band.valuesPerByte;
-  Value skipped = t.mul(first, t.i32(band.bytesPerValue));
+  Value skipped = band.bytesBefore(t, first);
   Value zero = t.i32(0);
   Builder &b = t.builder();
-  SmallVector<OpFoldResult> depthStrides;
-  SmallVector<int64_t> depthBlocks;
+  // The last step is cut along K at any block.
+  SmallVector<DepthLevel> order{{0, 1}};
   if (op.hasBlockScaledX() && !limited) {
-    orderBlocks(band, depthStrides, depthBlocks);
-  } else {
-    depthStrides.push_back(b.getIndexAttr(1));
-    depthBlocks.push_back(0);
+    order = orderBlocks(band);
   }
-  SmallVector<OpFoldResult> strides{band.stride};
-  SmallVector<int64_t> blocks{0};
-  auto place = isWeights ? strides.begin() : strides.end();
-  strides.insert(place, depthStrides.begin(), depthStrides.end());
-  auto blockPlace = isWeights ? blocks.begin() : blocks.end();
-  blocks.insert(blockPlace, depthBlocks.begin(), depthBlocks.end());
+  SmallVector<ViewStrides> dims{band.rows(b), band.alongDepth(b, order)};
+  SmallVector<Value> offsets{band.firstRow ? band.firstRow : zero, zero};
   SmallVector<int64_t> shape{isWeights ? schedule.tileN : schedule.tileM,
                              sliceElements};
   Limits limits;
@@ -207,13 +218,15 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
     divisors = {1, multiple / band.valuesPerByte};
   }
   if (isWeights) {
+    std::reverse(dims.begin(), dims.end());
+    std::reverse(offsets.begin(), offsets.end());
     std::reverse(shape.begin(), shape.end());
     std::reverse(limits.values.begin(), limits.values.end());
     std::reverse(divisors.begin(), divisors.end());
   }
   if (schedule.wavesK > 1) {
-    strides.insert(strides.begin(), b.getIndexAttr(sliceElements));
-    blocks.insert(blocks.begin(), 0);
+    dims.insert(dims.begin(), band.slices(b, sliceElements));
+    offsets.insert(offsets.begin(), zero);
     shape.insert(shape.begin(), schedule.wavesK);
     if (limited) {
       // The first slice takes all of it.
@@ -225,10 +238,13 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
     limits.divisors = b.getDenseI64ArrayAttr(divisors);
   }
   Value bytes = t.create<arith::SubIOp>(band.bytes, skipped);
+  ViewStrides strides;
+  for (const ViewStrides &dim : dims) {
+    strides.append(dim);
+  }
   Value view = t.view(t.advance(band.pointer, t.wideMul(skipped, t.i64(1))),
-                      strides, bytes, blocks);
-  Value tile = t.load(view, SmallVector<Value>(shape.size(), zero), shape, {},
-                      /*nontemporal=*/false, limits);
+                      strides.strides, bytes, strides.blocks);
+  Value tile = t.load(view, offsets, shape, {}, /*nontemporal=*/false, limits);
   // The last step, when there is one, is not worth a buffer; nor are scales.
   bool staged = isWeights ? schedule.stagesWeights : schedule.stagesX;
   bool isScale = band.valuesPerByte == tile::MmaOp::scaleBlock;
@@ -247,32 +263,22 @@ int64_t GemmKernel::scaledInstruction() const {
   return isLarge ? 32 : 16;
 }
 
-/// The strides along K of a whole step of \p band. Any order of the blocks that
+/// The order along K of a whole step of \p band. Any order of the blocks that
 /// have a scale will do when x, weights and scales follow it: the one here lets
 /// a lane read the scales of several instructions side by side.
-void GemmKernel::orderBlocks(const Band &band,
-                             SmallVectorImpl<OpFoldResult> &strides,
-                             SmallVectorImpl<int64_t> &blocks) {
-  Builder &b = t.builder();
+SmallVector<DepthLevel> GemmKernel::orderBlocks(const Band &band) const {
   // Blocks of one instruction, and instructions along K.
   int64_t groups = 64 / scaledInstruction();
   int64_t steps =
       std::gcd(sliceDepth() / (groups * tile::MmaOp::scaleBlock), int64_t(4));
   int64_t run = tile::MmaOp::scaleBlock / band.valuesPerByte;
-  auto add = [&](int64_t extent, int64_t stride) {
-    if (extent > 1) {
-      blocks.push_back(extent);
-      strides.push_back(b.getIndexAttr(stride));
-    }
-  };
-  add(run, 1);
-  add(groups, run * steps);
+  SmallVector<DepthLevel> order{{run, 1}, {groups, run * steps}};
   if (steps * groups * tile::MmaOp::scaleBlock != sliceDepth()) {
-    add(steps, run);
+    order.push_back({steps, run});
     run *= groups * steps;
   }
-  blocks.push_back(0);
-  strides.push_back(b.getIndexAttr(run));
+  order.push_back({0, run});
+  return order;
 }
 
 /// The sums after step \p k.
@@ -568,12 +574,11 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
   if (failed(schedule)) {
     return failure();
   }
-  if (op.getWeightOrder()) {
-    return op.emitOpError("only products with row-major weights have a kernel "
-                          "so far");
-  }
   PlanBuilder plan(builder, (name + "_plan").str(), op);
   SmallVector<spec::OperandContract> contracts = op.getOperandContracts();
+  if (op.getWeightOrder()) {
+    requirePackedReach(op, schedule->tileN, plan);
+  }
   KernelArguments arguments(builder, plan);
   // What the first loads need comes first: only so many arguments arrive in
   // registers.

@@ -1,6 +1,7 @@
 //===- GemmSchedule.cpp - schedules of tenon.gemm ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Band.h"
 #include "Gemm.h"
 
 #include "tenon/Cost/MatrixProduct.h"
@@ -150,6 +151,10 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
            << schedule.tileK << " does not divide into " << schedule.wavesM
            << " x " << schedule.wavesN << " x " << schedule.wavesK
            << " waves of 16x16x" << depth << " matrix instructions";
+  }
+  if (failed(checkPackedTile(op, schedule.tileN,
+                             schedule.tileK / schedule.wavesK))) {
+    return failure();
   }
   if (schedule.wavesK > 1 && (schedule.stagesX || schedule.stagesWeights)) {
     return op.emitOpError("waves along K read their operands into registers, a "

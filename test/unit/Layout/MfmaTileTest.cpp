@@ -127,6 +127,23 @@ TEST(MfmaTile, LanesOwnRuns) {
   EXPECT_EQ(cantFail(mfmaTile(64, 64, {32, 2, 2, 0})).contiguous(0), 16u);
 }
 
+// Whole rows: the lanes of an operand's register read consecutive rows, the
+// other way round than without.
+TEST(MfmaTile, InstructionsReadConsecutiveRows) {
+  for (bool wholeRows : {true, false}) {
+    Layout acc = cantFail(mfmaTile(16, 128, {16, 1, 1, 1, 1, wholeRows}));
+    EXPECT_EQ(acc.contiguous(1), wholeRows ? 4u : 8u);
+    Layout rhs = cantFail(mfmaOperands(acc, 16, 32, 64, MfmaFormat::F16,
+                                       MfmaFormat::F16))
+                     .rhs;
+    bool areConsecutive = true;
+    for (int64_t lane = 0; lane < 16; ++lane) {
+      areConsecutive &= rhs.coordinates(0, lane, 0)[1] == lane;
+    }
+    EXPECT_EQ(areConsecutive, wholeRows);
+  }
+}
+
 TEST(MfmaTile, RefusesWhatDoesNotDivide) {
   EXPECT_EQ(toString(mfmaTile(24, 64, {16, 1, 1, 1}).takeError()),
             "24 elements do not divide into 1 waves of 16x16 instructions");

@@ -2,7 +2,8 @@
 """Runs tenon.gemm in the simulator so that every pair of values of two axes meets.
 
 The axes: tokens, columns, depth, types, epilogue, ranges, whether sizes are static,
-strides, and the schedule (the ranked one or one of a list). Each case is compared with
+strides, and the schedule (the ranked one or one of a list); weights row-major or in
+another order. Each case is compared with
 the double-precision reference, with all checks of the simulator on; unwritten memory
 and everything beyond the edges of operands holds NaN.
 """
@@ -73,8 +74,20 @@ def covering_cases(axes, seed):
         yield best[1]
 
 
+def fit(case):
+    """The case with sizes and an order of weights that its types have."""
+    if not case["weights"].startswith("aiter"):
+        return case
+    if "mxfp4" not in case["format"]:
+        return {**case, "weights": "packed"}
+    sizes = {"N": -(-case["N"] // 32) * 32, "K": -(-case["K"] // 64) * 64}
+    gated = case["epilogue"] in ("situ", "silu")
+    return {**case, **sizes, "weights": case["weights"] if gated else "aiter"}
+
+
 def command_of(case, index, formats):
     """The command line of one case."""
+    case = fit(case)
     gated = case["epilogue"] in ("situ", "silu")
     columns = case["N"] // (2 if gated else 1)
     command = ["tenon", "run", "--op", "gemm", "--check", "--checks", "all"]
@@ -85,6 +98,7 @@ def command_of(case, index, formats):
         "format": case["format"],
         "columns": "off" if case["columns"] == "off" else "on",
         "rows": case["rows"],
+        "weights": case["weights"],
     }
     dims = {"M": case["M"]}
     for name in "NK":
@@ -101,11 +115,13 @@ def command_of(case, index, formats):
     strides = {}
     if case["strides"] == "wide":
         unit = formats[case["format"]]
-        strides = {"x": case["K"] + unit, "weights": case["K"] + 2 * unit}
+        strides = {"x": case["K"] + unit}
+        if case["weights"] == "row_major":
+            strides["weights"] = case["K"] + 2 * unit
         strides["out"] = columns + columns % 2 + 2
         # Rows of scales begin anywhere, but at dwords where K is a static multiple of 128.
         wide = 4 if "K" in sets and case["K"] % 128 == 0 else 1
-        if "mxfp4" in case["format"]:
+        if "mxfp4" in case["format"] and case["weights"] == "row_major":
             strides["weight_scale"] = case["K"] // 32 + 3 * wide
         if case["format"] in ("mxfp4", "mxfp8_mxfp4"):
             strides["x_scale"] = case["K"] // 32 + wide
@@ -128,6 +144,13 @@ def command_of(case, index, formats):
             schedule = schedule.replace("stages = 4", "stages = 3")
             # Scales go into registers, which have the stages of the loop.
             schedule = re.sub(r"stages = \[\d, \d\]", "stages = 2", schedule)
+            if case["format"] in STEPS:
+                # Eight waves copy no less of the codes.
+                schedule = schedule.replace("[128, 64, D1]", "[128, 128, D1]")
+            if case["weights"] != "row_major":
+                schedule = schedule.replace("48, D2]", "64, D2]")
+                if gated:
+                    schedule = schedule.replace("stages = 3", "stages = 2")
         for steps in (1, 2, 4):
             depth = steps * STEPS.get(case["format"], 8 * formats[case["format"]])
             schedule = schedule.replace(f"D{steps}]", f"{depth}]")
@@ -145,10 +168,17 @@ STEPS = {"mxfp8_mxfp4": 128, "bf16_mxfp4": 128}
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--formats", nargs="+", choices=FORMATS, default=["bf16"])
+    parser.add_argument("--weights", nargs="+", default=["row_major"])
+    parser.add_argument("--tokens", nargs="+", type=int, default=AXES["M"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    axes = {**AXES, "format": tuple(arguments.formats)}
+    axes = {
+        **AXES,
+        "M": tuple(arguments.tokens),
+        "format": tuple(arguments.formats),
+        "weights": tuple(arguments.weights),
+    }
     cases = list(covering_cases(axes, arguments.seed))
 
     def run(numbered):
