@@ -42,7 +42,8 @@ std::optional<PlanTime> RunResult::time() const {
 }
 
 /// Refuses what a sampled timing cannot give.
-static llvm::Error checkTimingOptions(const RunOptions &options) {
+static llvm::Error checkTimingOptions(const runtime::Plan &plan,
+                                      const RunOptions &options) {
   if (!options.timing || !options.timing->sampled) {
     if (options.timing && options.timing->skipValues &&
         (options.check || !options.outputs.empty())) {
@@ -51,6 +52,14 @@ static llvm::Error checkTimingOptions(const RunOptions &options) {
           "nothing to check or to write to a file");
     }
     return llvm::Error::success();
+  }
+  bool counts = llvm::any_of(plan.workspaces, [](const auto &workspace) {
+    return workspace.zeroInitialised;
+  });
+  if (counts) {
+    return llvm::make_error<InputError>(
+        "--timing sampled runs a part of the workgroups, and these count each "
+        "other: time all of them with --timing full");
   }
   const char *what = options.check              ? "to check"
                      : !options.outputs.empty() ? "to write to a file"
@@ -185,7 +194,7 @@ llvm::Expected<RunResult>
 run::runOnSimulator(const runtime::Plan &plan,
                     llvm::ArrayRef<uint8_t> codeObject, const Harness &harness,
                     const RunOptions &options) {
-  if (llvm::Error error = checkTimingOptions(options)) {
+  if (llvm::Error error = checkTimingOptions(plan, options)) {
     return std::move(error);
   }
   auto object = sim::CodeObject::load(codeObject);

@@ -31,6 +31,8 @@ struct MatrixTile {
   unsigned wavesK; ///< each with sums of its own, added at the end
   unsigned stages;
   unsigned products = 1;
+  /// Workgroups that share the k of a tile, the last of which adds up.
+  unsigned split = 1;
   /// Operands that all waves copy into LDS together; others each wave reads
   /// into registers itself.
   bool lhsInLds = false;
@@ -38,9 +40,9 @@ struct MatrixTile {
 };
 
 /// Seconds that a product is expected to take, for ranking alone: the longest
-/// of what the matrix cores, the L1, the memory and the latency of the steps
-/// take on the busiest compute unit. Waves read their operands into registers
-/// themselves. Nothing when the tile does not fit the registers.
+/// of what the busiest compute unit, the L2, the way from the memory-side cache
+/// to the dies and the memory take, and what begins and ends it. Nothing when
+/// the tile does not fit registers or LDS.
 std::optional<double> matrixProductCost(const MatrixProduct &product,
                                         const MatrixTile &tile,
                                         const target::TargetInfo &target);

@@ -50,7 +50,6 @@ private:
   SmallVector<Value> multiply(ValueRange sums, Value k, bool limited);
   SmallVector<Value> accumulate();
   int64_t sliceDepth() const { return schedule.tileK / schedule.wavesK; }
-  layout::Layout addingLayout() const;
   Value addSlices(Value sum);
   Value scale(Value sum, unsigned part);
   Value epilogue(ValueRange sums);
@@ -328,25 +327,9 @@ SmallVector<Value> GemmKernel::multiply(ValueRange sums, Value k,
   return result;
 }
 
-/// The layout in which the sums of the waves along K are added: a lane holds
-/// eight columns of all of them.
-layout::Layout GemmKernel::addingLayout() const {
-  static constexpr int64_t run = 8;
-  int64_t lanesN = std::gcd(schedule.tileN / run, int64_t(64));
-  int64_t lanesM = std::gcd(schedule.tileM, 64 / lanesN);
-  int64_t wavesN = std::gcd(schedule.tileN / run / lanesN, schedule.waves());
-  int64_t wavesM = std::gcd(schedule.tileM / lanesM, schedule.waves() / wavesN);
-  layout::Layout spread = llvm::cantFail(layout::Layout::blocked(
-      {schedule.wavesK, schedule.tileM, schedule.tileN}, {2, 1, 0}, {1, 1, run},
-      {1, lanesM, lanesN}, {1, wavesM, wavesN}));
-  layout::Repeat replicas{layout::HwDim::Wave,
-                          schedule.waves() / (wavesM * wavesN), std::nullopt};
-  return llvm::cantFail(layout::Layout::repeat(spread, replicas));
-}
-
 /// Adds the sums of the waves along K.
 Value GemmKernel::addSlices(Value sum) {
-  auto layout = addingLayout();
+  layout::Layout layout = sumLayout(schedule, schedule.wavesK);
   MLIRContext *context = op.getContext();
   Value slices = t.convertLayout(sum, tile::LayoutAttr::get(context, layout));
   auto type = RankedTensorType::get(

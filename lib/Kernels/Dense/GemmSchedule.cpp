@@ -213,7 +213,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
                         instructionDepth(op));
 
   SmallVector<std::pair<double, GemmSchedule>> ranked;
-  auto consider = [&](const GemmSchedule &schedule) {
+  auto considerOne = [&](const GemmSchedule &schedule) {
     cost::MatrixTile tile;
     tile.m = schedule.tileM;
     tile.n = schedule.tileN;
@@ -226,18 +226,41 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     tile.rhsInLds = schedule.stagesWeights;
     // Gate and up are two products that share their tokens.
     tile.products = op.isGated() ? 2 : 1;
+    tile.split = schedule.split;
     std::optional<double> time = cost::matrixProductCost(product, tile, target);
     if (time) {
       ranked.emplace_back(*time, schedule);
     }
   };
+  auto consider = [&](GemmSchedule schedule) {
+    int64_t columns = schedule.tileN * (op.isGated() ? 2 : 1);
+    int64_t tiles = llvm::divideCeil(product.m, schedule.tileM) *
+                    llvm::divideCeil(product.n, columns);
+    int64_t steps = llvm::divideCeil(product.k, schedule.tileK);
+    for (int64_t split = 1; split <= 16; ++split) {
+      // Sharing K is for tiles that do not fill the chip, and shares of no
+      // steps help nobody.
+      int64_t each = llvm::divideCeil(steps, split);
+      bool fills = tiles * (split - 1) >= 2 * target.facts().computeUnits;
+      if (split > 1 && (fills || each * (split - 1) >= steps)) {
+        continue;
+      }
+      schedule.split = split;
+      considerOne(schedule);
+    }
+  };
   // Copies of 16 bytes per lane fill swizzled tiles.
   bool copiesWide = llvm::is_contained(target.facts().directToLdsWidths, 16u);
-  for (int64_t tileM : {16, 32, 64, 128, 256}) {
-    for (int64_t tileN : {16, 32, 64, 128, 256}) {
+  for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 256}) {
+    for (int64_t tileN : {16, 32, 48, 64, 96, 128, 256}) {
       for (int64_t wavesM : {1, 2, 4}) {
         for (int64_t wavesN : {1, 2, 4}) {
-          if (tileM % (16 * wavesM) || tileN % (16 * wavesN)) {
+          // Layouts over several waves are over powers of two.
+          auto divides = [](int64_t tile, int64_t waves) {
+            return tile % (16 * waves) == 0 &&
+                   (waves == 1 || llvm::isPowerOf2_64(tile));
+          };
+          if (!divides(tileM, wavesM) || !divides(tileN, wavesN)) {
             continue;
           }
           for (int64_t stages : {2, 3, 4}) {
@@ -250,7 +273,10 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             for (int64_t wavesK : {1, 2, 4, 8}) {
               plain.wavesK = wavesK;
               plain.tileK = stepDepth * wavesK;
-              if (plain.waves() <= 8) {
+              // Sums of waves are added in a layout over powers of two.
+              bool adds = wavesK == 1 || (llvm::isPowerOf2_64(tileM) &&
+                                          llvm::isPowerOf2_64(tileN));
+              if (plain.waves() <= 8 && adds) {
                 consider(plain);
               }
             }

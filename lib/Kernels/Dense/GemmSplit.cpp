@@ -68,6 +68,20 @@ DepthRange dense::shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
   return range;
 }
 
+layout::Layout dense::sumLayout(const GemmSchedule &schedule, int64_t slices) {
+  static constexpr int64_t run = 8;
+  int64_t lanesN = std::gcd(schedule.tileN / run, int64_t(64));
+  int64_t lanesM = std::gcd(schedule.tileM, 64 / lanesN);
+  int64_t wavesN = std::gcd(schedule.tileN / run / lanesN, schedule.waves());
+  int64_t wavesM = std::gcd(schedule.tileM / lanesM, schedule.waves() / wavesN);
+  layout::Layout spread = llvm::cantFail(layout::Layout::blocked(
+      {slices, schedule.tileM, schedule.tileN}, {2, 1, 0}, {1, 1, run},
+      {1, lanesM, lanesN}, {1, wavesM, wavesN}));
+  layout::Repeat replicas{layout::HwDim::Wave,
+                          schedule.waves() / (wavesM * wavesN), std::nullopt};
+  return llvm::cantFail(layout::Layout::repeat(spread, replicas));
+}
+
 /// The sums of share 0 on, as [share and part, row, column]: rows that are not
 /// computed lie behind all others, beyond the bound.
 Value SplitSums::view(Value number, int64_t dims) {
@@ -96,13 +110,19 @@ SmallVector<Value> SplitSums::addShares() {
   int64_t together = std::max<int64_t>(1, registers / perShare);
   Value zero = t.i32(0);
   Value all = view(zero, 3);
+  MLIRContext *context = t.builder().getContext();
+  layout::Layout placed = sumLayout(schedule, 1);
+  auto layout = tile::LayoutAttr::get(context, placed);
+  auto sumType = RankedTensorType::get(
+      {schedule.tileM, schedule.tileN}, t.builder().getF32Type(),
+      tile::LayoutAttr::get(context, placed.slice({0})));
   SmallVector<Value> totals;
   for (int64_t first = 0; first < schedule.split; first += together) {
     int64_t end = std::min(first + together, schedule.split);
     SmallVector<Value> loaded;
     for (int64_t number = first * parts; number < end * parts; ++number) {
       Value load = t.load(all, {t.i32(number), zero, zero},
-                          {1, schedule.tileM, schedule.tileN});
+                          {1, schedule.tileM, schedule.tileN}, layout);
       cast<tile::LoadOp>(load.getDefiningOp()).setCoherent(true);
       loaded.push_back(load);
     }
@@ -110,7 +130,7 @@ SmallVector<Value> SplitSums::addShares() {
       t.create<tile::OrderFenceOp>();
     }
     for (auto [index, load] : llvm::enumerate(loaded)) {
-      Value sum = t.extract(load, 0, 0);
+      Value sum = t.create<tile::ExtractOp>(sumType, load, 0, 0);
       if (totals.size() < static_cast<size_t>(parts)) {
         totals.push_back(sum);
       } else {

@@ -31,6 +31,11 @@ DepthRange shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
                         mlir::Value share, mlir::Value depth,
                         std::optional<int64_t> knownDepth);
 
+/// The layout [slices, rows, columns] in which slices of a tile's sums are
+/// added in registers: a lane holds up to eight columns side by side of all of
+/// them.
+layout::Layout sumLayout(const GemmSchedule &schedule, int64_t slices);
+
 /// The sums of all shares of a tile.
 class SplitSums {
 public:
