@@ -27,7 +27,12 @@ codegen::reportKernels(llvm::ArrayRef<uint8_t> codeObject,
     if (!counts) {
       return counts.takeError();
     }
+    auto loops = findHotLoops(kernel);
+    if (!loops) {
+      return loops.takeError();
+    }
     KernelReport report;
+    report.loops = std::move(*loops);
     report.name = info.name;
     report.vgprs = info.vgprs;
     report.agprs = info.agprs;
@@ -89,6 +94,15 @@ std::string codegen::formatReports(llvm::ArrayRef<KernelReport> reports,
       }
     }
     text += "\n";
+    for (const HotLoop &loop : report.loops) {
+      fmt::format_to(
+          out,
+          "  loop            {} bytes, {} mfma, {:.2f} register moves per 16, "
+          "{} salu, {} other valu, {} lds reads, {} copies, {} loads\n",
+          loop.bytes, loop.products, 16.0 * loop.registerMoves / loop.products,
+          loop.scalarAlu, loop.vectorAlu, loop.ldsReads, loop.copies,
+          loop.loads);
+    }
   }
   return text;
 }
@@ -100,6 +114,17 @@ std::string codegen::reportsToJson(llvm::ArrayRef<KernelReport> reports) {
     for (unsigned index = 0; index < sim::instructionClassCount; ++index) {
       instructions[className(index)] = report.instructions[index];
     }
+    nlohmann::ordered_json loops = nlohmann::ordered_json::array();
+    for (const HotLoop &loop : report.loops) {
+      loops.push_back({{"bytes", loop.bytes},
+                       {"mfma", loop.products},
+                       {"register_moves", loop.registerMoves},
+                       {"salu", loop.scalarAlu},
+                       {"other_valu", loop.vectorAlu},
+                       {"lds_reads", loop.ldsReads},
+                       {"copies", loop.copies},
+                       {"loads", loop.loads}});
+    }
     kernels.push_back({{"name", report.name},
                        {"vgprs", report.vgprs},
                        {"agprs", report.agprs},
@@ -110,7 +135,8 @@ std::string codegen::reportsToJson(llvm::ArrayRef<KernelReport> reports) {
                        {"workgroups_per_cu", report.workgroupsPerCu},
                        {"workgroup_size", report.workgroupSize},
                        {"code_bytes", report.codeBytes},
-                       {"instructions", instructions}});
+                       {"instructions", instructions},
+                       {"loops", loops}});
   }
   nlohmann::ordered_json root;
   root["kernels"] = kernels;

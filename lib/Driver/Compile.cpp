@@ -224,6 +224,20 @@ static std::string objection(const Compiled &compiled,
   return "";
 }
 
+/// Why a later schedule is preferred to what an attempt has become, though that
+/// is correct; empty when none is.
+static std::string misgiving(const Compiled &compiled) {
+  for (const codegen::KernelReport &report : compiled.reports) {
+    for (const codegen::HotLoop &loop : report.loops) {
+      std::string reason = codegen::objection(loop);
+      if (!reason.empty()) {
+        return reason;
+      }
+    }
+  }
+  return "";
+}
+
 /// The assembly of \p attempt into \p assembly when it is asked for, and what
 /// it becomes.
 static llvm::Expected<Compiled> finish(Attempt &attempt,
@@ -268,7 +282,8 @@ static FailureOr<Compiled> compileProgram(ModuleOp module,
 }
 
 /// Tries the schedules in order and returns the first that compiles to
-/// acceptable machine code.
+/// acceptable machine code without misgivings, or the first that does with them
+/// when there is no other.
 static FailureOr<Compiled>
 tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
   if (isTileProgram(module)) {
@@ -284,6 +299,8 @@ tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
   }
   auto schedules = (*op)->getAttrOfType<ArrayAttr>("schedules");
   std::string objections;
+  std::optional<Compiled> fallback;
+  std::string fallbackAssembly;
   for (auto [index, chosen] : llvm::enumerate(schedules)) {
     FailureOr<Attempt> candidate = attempt(module, index, options, *target);
     if (failed(candidate)) {
@@ -296,11 +313,27 @@ tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
     }
     llvm::raw_string_ostream(compiled->schedule) << chosen;
     std::string reason = objection(*compiled, *target);
+    bool isCorrect = reason.empty();
+    if (isCorrect) {
+      reason = misgiving(*compiled);
+    }
     if (reason.empty()) {
       return std::move(*compiled);
     }
+    if (isCorrect && !fallback) {
+      fallback = std::move(*compiled);
+      fallbackAssembly = assembly ? *assembly : "";
+      (*op)->emitRemark("schedule ") << chosen << " is put back: " << reason;
+      continue;
+    }
     (*op)->emitRemark("schedule ") << chosen << " is rejected: " << reason;
     objections += "\n  " + compiled->schedule + ": " + reason;
+  }
+  if (fallback) {
+    if (assembly) {
+      *assembly = std::move(fallbackAssembly);
+    }
+    return std::move(*fallback);
   }
   return (*op)->emitError("no schedule gives acceptable machine code:")
          << objections;

@@ -4,6 +4,7 @@
 #ifndef TENON_CODEGEN_REPORT_H
 #define TENON_CODEGEN_REPORT_H
 
+#include "tenon/CodeGen/HotLoops.h"
 #include "tenon/Sim/InstructionClass.h"
 #include "tenon/Target/TargetInfo.h"
 
@@ -30,6 +31,7 @@ struct KernelReport {
   unsigned workgroupsPerCu = 0; ///< under registers, LDS and wave slots
   uint64_t ldsAllocated = 0;    ///< after rounding
   sim::InstructionCounts instructions = {}; ///< static, by class
+  std::vector<HotLoop> loops;               ///< those with matrix instructions
 };
 
 /// Reads the reports of all kernels of a code object.
