@@ -104,12 +104,13 @@ def TilePipeline : Pass<"tile-pipeline", "::tenon::tile::KernelOp"> {
     iteration S - 1 iterations early. Iterations beyond the last one fetch through views
     of no bytes, so that they read zeros without traffic.
 
-    A loop that fetches into registers is unrolled S times, so that every stage has
-    registers of its own. It may compute beyond its end then, with those zeros; what it
-    carries must be sums of products of tiles that it fetches, which zeros leave as they
-    are. A loop that fetches by copies into LDS alone is not unrolled: the number of the
-    stage goes around at run time. There a fetch with a `tile.stages` of its own has as
-    many stages. Copies that have fewer are issued first.
+    The loop is unrolled S times, so that every stage has registers or a place in LDS of
+    its own. It may compute beyond its end then, with those zeros; what it carries must be
+    sums of products of tiles that it fetches, which zeros leave as they are. A loop that
+    fetches by copies into LDS alone is not unrolled when it has many products (16
+    instructions of a wave): the number of the stage goes around at run time. Nor is one
+    in which a copy has a `tile.stages` of its own, which is its number of stages. Copies
+    that have fewer are issued first.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

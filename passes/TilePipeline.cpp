@@ -15,9 +15,9 @@
 // waiting for those of its iteration and a barrier: then they have all arrived,
 // and the stage that the next fetch overwrites has been read by all waves.
 //
-// A loop that fetches by copies alone is not unrolled: the number of the stage
-// goes around at run time, and no iteration is beyond the end. There a copy can
-// have a number of stages of its own.
+// A loop of many products that fetches by copies alone is not unrolled: the
+// number of the stage goes around at run time, and no iteration is beyond the
+// end. So is one in which copies have stages of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,6 +84,7 @@ private:
   bool copiesAlone() const {
     return llvm::all_of(fetches, llvm::IsaPred<tile::CopyToLdsOp>);
   }
+  bool rotates();
 
   scf::ForOp loop;
   int64_t stages;
@@ -145,6 +146,30 @@ int64_t Pipeline::stagesOf(Operation *fetch) const {
   return own ? own.getInt() : stages;
 }
 
+/// Whether the stages go around at run time instead of unrolling: what that
+/// takes of each iteration is little beside a large one, and iterations beyond
+/// the end of an unrolled loop are work for nothing.
+bool Pipeline::rotates() {
+  if (!copiesAlone()) {
+    return false;
+  }
+  constexpr double manyInstructions = 16.0;
+  double instructions = 0;
+  for (auto mma : loop.getBody()->getOps<tile::MmaOp>()) {
+    if (std::optional<ArrayRef<int64_t>> instruction = mma.getInstruction()) {
+      auto sums = cast<RankedTensorType>(mma.getType());
+      int64_t waves = loop->getParentOfType<tile::KernelOp>().getWaves();
+      instructions +=
+          static_cast<double>(sums.getNumElements()) * mma.getDepth() /
+          ((*instruction)[0] * (*instruction)[0] * (*instruction)[1] * waves);
+    }
+  }
+  return instructions >= manyInstructions ||
+         llvm::any_of(fetches, [&](Operation *fetch) {
+           return stagesOf(fetch) != stages;
+         });
+}
+
 LogicalResult Pipeline::checkStages() {
   for (Operation *fetch : fetches) {
     Attribute own = fetch->getAttr(stagesName);
@@ -161,7 +186,7 @@ LogicalResult Pipeline::checkStages() {
           "has stages of its own, in a loop that fetches into registers too");
     }
   }
-  return copiesAlone() ? success() : checkNeutral();
+  return rotates() ? success() : checkNeutral();
 }
 
 /// Gives the buffers that the copies fill a stage per iteration in flight.
@@ -394,7 +419,7 @@ LogicalResult Pipeline::run() {
   }
   if (iterations && *iterations <= fewest) {
     unroll(*iterations);
-  } else if (copiesAlone()) {
+  } else if (rotates()) {
     rotate();
   } else {
     pipeline();

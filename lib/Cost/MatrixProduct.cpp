@@ -21,8 +21,10 @@ using namespace tenon::cost;
 static constexpr double productsPerClock16 = 2048.0;
 // Elements along k of one instruction for operands of 16 bits.
 static constexpr double instructionDepth = 32.0;
-// Registers for addresses and other scalars of a lane.
+// Registers for addresses and other scalars of a lane, and those that
+// instructions can name besides accumulation registers.
 static constexpr unsigned otherRegisters = 32;
+static constexpr unsigned mostRegisters = 256;
 // Bytes of a sum.
 static constexpr double sumBytes = 4.0;
 
@@ -63,6 +65,13 @@ public:
 private:
   double lhsTile() const { return double(tile.m) * tile.k * lhsBytes; }
   double rhsTile() const { return columns * tile.k * rhsBytes; }
+  unsigned lhsStages() const {
+    return tile.lhsStages ? tile.lhsStages : tile.stages;
+  }
+  /// Steps that are fetched ahead.
+  double ahead() const {
+    return std::max(1.0, (lhsStages() + tile.stages) / 2.0 - 1.0);
+  }
   /// Bytes of a wave's operands per element along k.
   double waveLhs() const { return tile.m / tile.wavesM * lhsBytes; }
   double waveRhs() const { return columns / tile.wavesN * rhsBytes; }
@@ -71,6 +80,7 @@ private:
   double l1Clocks() const;
   double ldsClocks() const;
   double unitClocks(double rounds, double together) const;
+  double l2StepClocks(double together) const;
   double l2Clocks(double together) const;
   double fabricClocks() const;
   double memoryClocks() const;
@@ -101,12 +111,12 @@ std::optional<unsigned> ProductCost::resident() const {
   double accumulators = tile.m * columns / (64.0 * sharing);
   double registers = accumulators + registersFor(tile.lhsInLds, waveLhs()) +
                      registersFor(tile.rhsInLds, waveRhs()) + otherRegisters;
-  double ldsBytes = tile.stages * ((tile.lhsInLds ? lhsTile() : 0.0) +
-                                   (tile.rhsInLds ? rhsTile() : 0.0));
+  double ldsBytes = (tile.lhsInLds ? lhsStages() * lhsTile() : 0.0) +
+                    (tile.rhsInLds ? tile.stages * rhsTile() : 0.0);
   if (tile.wavesK > 1) {
     ldsBytes = std::max(ldsBytes, tile.m * tile.n * sumBytes * tile.wavesK);
   }
-  if (registers > facts.vgprsPerSimd || ldsBytes > facts.ldsBytes) {
+  if (registers > mostRegisters || ldsBytes > facts.ldsBytes) {
     return std::nullopt;
   }
   unsigned count = target.workgroupsPerCu(static_cast<unsigned>(registers), 0,
@@ -148,20 +158,22 @@ double ProductCost::ldsClocks() const {
 /// in flight do not cover that.
 double ProductCost::unitClocks(double rounds, double together) const {
   double busiest = std::max({matrixClocks(together), l1Clocks(), ldsClocks()});
-  double step = together * busiest / steps + stepClocks;
+  // The L2 serves all workgroups of the round.
+  double round = std::min(workgroups, together * facts.computeUnits);
+  double step =
+      std::max(together * busiest / steps, round * l2StepClocks(together)) +
+      stepClocks;
   if (tile.lhsInLds || tile.rhsInLds) {
     step += barrierClocks;
   }
   // Steps that all are in flight at once wait for memory only once.
-  double flight = steps > tile.stages
-                      ? (latency + step) / std::max(1u, tile.stages - 1)
-                      : 0.0;
+  double flight = steps > tile.stages ? (latency + step) / ahead() : 0.0;
   return rounds * steps * std::max(step, flight);
 }
 
 /// Waves that read the same rows into registers find them in the L1 as long as
 /// that holds the steps in flight; else each brings its own from the L2.
-double ProductCost::l2Clocks(double together) const {
+double ProductCost::l2StepClocks(double together) const {
   double perStep = lhsTile() + rhsTile();
   double flying =
       together * std::max(1u, tile.stages - 1) *
@@ -172,7 +184,11 @@ double ProductCost::l2Clocks(double together) const {
   }
   double perClock =
       timing.l2ChannelBytesPerClock * timing.l2Channels * facts.xcds;
-  return workgroups * steps * perStep / perClock * channelImbalance;
+  return perStep / perClock;
+}
+
+double ProductCost::l2Clocks(double together) const {
+  return workgroups * steps * l2StepClocks(together) * channelImbalance;
 }
 
 /// What a die's L2 has to fetch: the pieces of x and of the weights that its

@@ -52,7 +52,7 @@ tile.kernel @one_stage(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32}
   tile.return
 }
 
-// Copies alone: no unrolling, the numbers of the stages go around. x has three stages, so
+// Copies that differ in their stages: no unrolling, the numbers of the stages go around. x has three stages, so
 // two of its copies are in flight ahead of the loop, and in it those of w, which has two,
 // are issued first. An iteration waits for what it computes with.
 // CHECK-LABEL: @rotating

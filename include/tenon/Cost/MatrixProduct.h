@@ -30,6 +30,7 @@ struct MatrixTile {
   unsigned wavesN;
   unsigned wavesK; ///< each with sums of its own, added at the end
   unsigned stages;
+  unsigned lhsStages = 0; ///< those of the left operand, 0: as `stages`
   unsigned products = 1;
   /// Workgroups that share the k of a tile, the last of which adds up.
   unsigned split = 1;

@@ -47,6 +47,7 @@ private:
   Value loadStep(const Band &band, Value k, bool isWeights, bool limited);
   int64_t scaledInstruction() const;
   SmallVector<DepthLevel> orderBlocks(const Band &band) const;
+  void chooseNarrow(tile::MmaOp product);
   SmallVector<Value> multiply(ValueRange sums, Value k, bool limited);
   SmallVector<Value> accumulate();
   int64_t sliceDepth() const { return schedule.tileK / schedule.wavesK; }
@@ -280,6 +281,24 @@ SmallVector<DepthLevel> GemmKernel::orderBlocks(const Band &band) const {
   return order;
 }
 
+/// Takes the instruction of few rows, of the fastest. When waves read operands
+/// from memory themselves, each access takes more of a line then, and the L1
+/// serves lines.
+void GemmKernel::chooseNarrow(tile::MmaOp product) {
+  FailureOr<target::TargetInfo> target = tile::getTarget(op);
+  bool isBF16 = op.getFormat() == spec::GemmFormat::BF16;
+  auto format = isBF16 ? target::MatrixFormat::BF16 : target::MatrixFormat::FP8;
+  if (failed(target)) {
+    return;
+  }
+  for (const target::Mfma &mfma : target->mfmasFor(format, format)) {
+    if (mfma.m == 16 && mfma.n == 16) {
+      product.setInstruction(SmallVector<int64_t>{mfma.m, mfma.k});
+      return;
+    }
+  }
+}
+
 /// The sums after step \p k.
 SmallVector<Value> GemmKernel::multiply(ValueRange sums, Value k,
                                         bool limited) {
@@ -321,6 +340,8 @@ SmallVector<Value> GemmKernel::multiply(ValueRange sums, Value k,
     } else if (operand.scales) {
       // A lane reads 16 bytes of codes, the operands of four instructions.
       product.setContraction(SmallVector<int64_t>{8, 4});
+    } else if (!schedule.stagesX || !schedule.stagesWeights) {
+      chooseNarrow(product);
     }
     result.push_back(product);
   }

@@ -8,6 +8,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::kernels::dense;
@@ -85,6 +87,12 @@ static int64_t copyBytes(const GemmSchedule &schedule) {
 /// The last workgroup of a tile reads the sums of all: more of them would not
 /// be faster.
 static constexpr int64_t mostShares = 64;
+
+/// Whether steps load scales, which go into registers.
+static bool hasBlockScales(spec::GemmOp op) {
+  return op.getFormat() != spec::GemmFormat::BF16 &&
+         op.getFormat() != spec::GemmFormat::FP8;
+}
 
 FailureOr<GemmSchedule>
 kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
@@ -179,10 +187,7 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   int64_t most = schedule.stages;
   if (schedule.stagesOfX) {
     most = std::max(most, *schedule.stagesOfX);
-    // Scales go into registers, which have the stages of the loop.
-    bool hasScales = op.getFormat() != spec::GemmFormat::BF16 &&
-                     op.getFormat() != spec::GemmFormat::FP8;
-    if (!schedule.stagesX || !schedule.stagesWeights || hasScales ||
+    if (!schedule.stagesX || !schedule.stagesWeights || hasBlockScales(op) ||
         std::min(schedule.stages, *schedule.stagesOfX) < 2) {
       return op.emitOpError("x and weights that have different stages are both "
                             "in lds, without block scales, in two or more");
@@ -212,6 +217,9 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       std::max<int64_t>(128 * 8 / std::max(product.lhsBits, product.rhsBits),
                         instructionDepth(op));
 
+  // Scales go into registers, which have the stages of the loop.
+  bool hasScales = hasBlockScales(op);
+
   SmallVector<std::pair<double, GemmSchedule>> ranked;
   auto considerOne = [&](const GemmSchedule &schedule) {
     cost::MatrixTile tile;
@@ -222,6 +230,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     tile.wavesN = schedule.wavesN;
     tile.wavesK = schedule.wavesK;
     tile.stages = schedule.stages;
+    tile.lhsStages = schedule.stagesOfX.value_or(0);
     tile.lhsInLds = schedule.stagesX;
     tile.rhsInLds = schedule.stagesWeights;
     // Gate and up are two products that share their tokens.
@@ -284,12 +293,19 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             staged.wavesK = 1;
             staged.tileK = stepDepth;
             staged.stagesX = staged.stagesWeights = true;
-            staged.order = "interleave";
             bool copiesWhole =
                 stepBytes(staged, tileM, op.getX()) % copyBytes(staged) == 0 &&
                 stepBytes(staged, tileN, op.getWeights()) % copyBytes(staged) ==
                     0;
-            if (copiesWide && copiesWhole) {
+            if (!copiesWide || !copiesWhole) {
+              continue;
+            }
+            // Copies that are waited for in the next step must not be late.
+            staged.order = stages == 2 ? "balanced" : "prefetch";
+            consider(staged);
+            // One operand has room for a stage more.
+            if (!hasScales) {
+              staged.stagesOfX = stages + 1;
               consider(staged);
             }
           }
@@ -305,8 +321,18 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   }
   Builder builder(op.getContext());
   SmallVector<DictionaryAttr> schedules;
-  for (const auto &[time, schedule] : ArrayRef(ranked).take_front(12)) {
-    schedules.push_back(toAttribute(builder, schedule));
+  // Schedules of one tile are alike: where the model errs with one it does with
+  // all.
+  constexpr size_t mostSchedules = 12;
+  constexpr unsigned mostOfTile = 3;
+  std::map<std::tuple<int64_t, int64_t, int64_t, bool>, unsigned> ofTile;
+  for (const auto &[time, schedule] : ranked) {
+    unsigned &same = ofTile[{schedule.tileM, schedule.tileN, schedule.wavesK,
+                             schedule.stagesX}];
+    if (same < mostOfTile && schedules.size() < mostSchedules) {
+      ++same;
+      schedules.push_back(toAttribute(builder, schedule));
+    }
   }
   return schedules;
 }
