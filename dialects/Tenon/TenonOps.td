@@ -7,15 +7,9 @@
 include "dialects/Tenon/TenonAttrs.td"
 include "dialects/Tenon/TenonDialect.td"
 include "dialects/Tenon/TenonInterfaces.td"
+include "dialects/Tenon/PackOp.td"
+include "dialects/Tenon/SpecOp.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-/// \p answers names the methods of the interface that the op has more to say to
-/// than their defaults.
-class Tenon_SpecOp<string opMnemonic, list<Trait> traits = [], list<string> answers = []>
-    : Op<Tenon_Dialect, opMnemonic,
-         traits # [DeclareOpInterfaceMethods<Tenon_SpecOpInterface, answers>]> {
-  let hasVerifier = 1;
-}
 
 def Tenon_KdaDecodeOp : Tenon_SpecOp<"kda_decode", [AttrSizedOperandSegments]> {
   let summary = "One decode step of Kimi Delta Attention for N requests";

@@ -233,6 +233,47 @@ static std::string kdaDecodeSpec(Values values) {
 }
 
 //===----------------------------------------------------------------------===//
+// tenon.pack
+//===----------------------------------------------------------------------===//
+
+static constexpr StringRef packTypes[] = {"bf16", "fp8", "fp4"};
+static constexpr StringRef packOrders[] = {"packed", "aiter",
+                                           "aiter_interleaved"};
+
+static constexpr OpParameter packParameters[] = {
+    {"N", "?", "rows of weights", {}},
+    {"K", "?", "size of a row of weights", {}},
+    {"type", "bf16", "type of weights", packTypes},
+    {"order", "packed", "order to write them in", packOrders},
+    {"scales", "off", "whether there are scales per block of 32", onOff},
+};
+
+static std::string packSpec(Values values) {
+  std::string element = values["type"] == "bf16"  ? "bf16"
+                        : values["type"] == "fp8" ? "f8E4M3FN"
+                                                  : "f4E2M1FN";
+  std::string order = fmt::format("#tenon.weight_layout<{}>", values["order"]);
+  auto memref = [&](const std::string &columns, const std::string &type,
+                    const std::string &layout) {
+    return fmt::format("memref<{}x{}x{}, {}>", values["N"], columns, type,
+                       layout);
+  };
+  std::string strided = "strided<[?, 1]>";
+  std::string blocks = sizeText(values["K"], 32);
+  bool scales = values["scales"] == "on";
+  std::vector<Operand> operands = {
+      {"weights", memref(values["K"], element, strided)}};
+  if (scales) {
+    operands.emplace_back("scales", memref(blocks, "f8E8M0FNU", strided));
+  }
+  operands.emplace_back("packed", memref(values["K"], element, order));
+  if (scales) {
+    operands.emplace_back("packed_scales", memref(blocks, "f8E8M0FNU", order));
+  }
+  return functionText("pack", operands, {}, "");
+}
+
+//===----------------------------------------------------------------------===//
 // The catalogue
 //===----------------------------------------------------------------------===//
 
@@ -241,6 +282,8 @@ static constexpr OpEntry entries[] = {
      gemmParameters},
     {"kda_decode", "one decode step of Kimi Delta Attention for N requests",
      kdaDecodeParameters},
+    {"pack", "weights from row-major into the order that a kernel reads",
+     packParameters},
 };
 
 llvm::ArrayRef<OpEntry> driver::opCatalogue() { return entries; }
@@ -348,5 +391,7 @@ driver::specText(StringRef name,
     }
     values[key] = value;
   }
-  return (*entry)->name == "gemm" ? gemmSpec(values) : kdaDecodeSpec(values);
+  return (*entry)->name == "gemm"   ? gemmSpec(values)
+         : (*entry)->name == "pack" ? packSpec(values)
+                                    : kdaDecodeSpec(values);
 }

@@ -4,6 +4,7 @@
 #include "tenon/Kernels/Kernels.h"
 
 #include "Dense/Gemm.h"
+#include "Dense/Pack.h"
 #include "KDA/Decode.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,6 +21,8 @@ kernels::rankSchedules(spec::SpecOpInterface op,
           [&](auto decode) { return kda::rankDecodeSchedules(decode, target); })
       .Case<spec::GemmOp>(
           [&](auto gemm) { return dense::rankGemmSchedules(gemm, target); })
+      .Case<spec::PackOp>(
+          [&](auto pack) { return dense::rankPackSchedules(pack); })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernel yet");
       });
@@ -34,6 +37,9 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
       })
       .Case<spec::GemmOp>([&](auto gemm) {
         return dense::lowerGemm(gemm, schedule, name, builder);
+      })
+      .Case<spec::PackOp>([&](auto pack) {
+        return dense::lowerPack(pack, schedule, name, builder);
       })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernel yet");

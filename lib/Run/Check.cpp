@@ -86,17 +86,17 @@ static llvm::Error compareRegion(sim::Memory &memory, const Operand &operand,
   if (llvm::is_contained(region.extents, 0)) {
     return llvm::Error::success();
   }
-  RegionRuns runs(region, operand.view);
+  RegionRuns runs(region, operand.inMemory());
   if (region.skipped) {
     ++findings.skippedGroups;
-    uint64_t runBytes =
-        runs.elementsPerRun() * reference::bitWidth(operand.view.type) / 8;
+    uint64_t runBytes = runs.elementsPerRun() *
+                        reference::bitWidth(operand.inMemory().type) / 8;
     runs.forEach([&](uint64_t offset) {
       findings.covered.push_back({offset, offset + runBytes});
     });
     return llvm::Error::success();
   }
-  uint64_t elementBytes = reference::bitWidth(operand.view.type) / 8;
+  uint64_t elementBytes = reference::bitWidth(operand.inMemory().type) / 8;
   std::vector<uint8_t> bytes(runs.elementsPerRun() * elementBytes);
   std::vector<uint64_t> codes;
   llvm::Error failure = llvm::Error::success();
@@ -122,7 +122,7 @@ static llvm::Error compareRegion(sim::Memory &memory, const Operand &operand,
   std::vector<double> values;
   values.reserve(codes.size());
   for (uint64_t code : codes) {
-    values.push_back(reference::decode(operand.view.type, code));
+    values.push_back(reference::decode(operand.inMemory().type, code));
   }
   findings.errors.add(region, values);
   return llvm::Error::success();
@@ -148,7 +148,8 @@ static llvm::Error checkUntouched(sim::Memory &memory, const Operand &operand,
         continue;
       }
       if (check.strayBytes++ == 0) {
-        uint64_t elementBytes = reference::bitWidth(operand.view.type) / 8;
+        uint64_t elementBytes =
+            reference::bitWidth(operand.inMemory().type) / 8;
         check.firstStray = "element offset " +
                            std::to_string(byte / elementBytes) +
                            " of the operand's memory was changed";

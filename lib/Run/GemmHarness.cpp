@@ -108,7 +108,7 @@ static ElementType elementType(mlir::Value operand) {
                                                    : ElementType::FP4E2M1;
 }
 
-static reference::WeightOrder hostOrder(spec::WeightOrder order) {
+reference::WeightOrder run::hostOrder(spec::WeightOrder order) {
   switch (order) {
   case spec::WeightOrder::Packed:
     return reference::WeightOrder::Packed;

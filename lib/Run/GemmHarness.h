@@ -5,9 +5,13 @@
 #define TENON_LIB_RUN_GEMMHARNESS_H
 
 #include "dialects/Tenon/Tenon.h"
+#include "tenon/Reference/WeightOrder.h"
 #include "tenon/Run/Harness.h"
 
 namespace tenon::run {
+
+/// The order of the host's functions that an order of an operand's type names.
+reference::WeightOrder hostOrder(spec::WeightOrder order);
 
 std::unique_ptr<Harness> createGemmHarness(spec::GemmOp op);
 

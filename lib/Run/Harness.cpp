@@ -5,6 +5,7 @@
 
 #include "GemmHarness.h"
 #include "KdaDecodeHarness.h"
+#include "PackHarness.h"
 
 #include "dialects/Tenon/Tenon.h"
 
@@ -30,9 +31,15 @@ Harness::reordered(llvm::StringRef, const reference::TensorView &) const {
   return std::optional<std::vector<uint8_t>>();
 }
 
+std::optional<uint64_t>
+Harness::storedBytes(llvm::StringRef, const reference::TensorView &) const {
+  return std::nullopt;
+}
+
 std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
   std::unique_ptr<Harness> harness;
   module.walk([&](spec::GemmOp op) { harness = createGemmHarness(op); });
+  module.walk([&](spec::PackOp op) { harness = createPackHarness(op); });
   module.walk(
       [&](spec::KdaDecodeOp op) { harness = createKdaDecodeHarness(op); });
   return harness;

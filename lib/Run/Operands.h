@@ -18,7 +18,14 @@ struct Operand {
   std::unique_ptr<reference::ByteSource> source;
   /// What lies in memory instead, when the elements have been reordered.
   std::optional<std::vector<uint8_t>> image;
+  /// The bytes that lie in memory instead, when the op reorders what it writes.
+  std::optional<reference::TensorView> stored;
   uint64_t address = 0;
+
+  /// What the reference speaks of: the elements, or the bytes.
+  const reference::TensorView &inMemory() const {
+    return stored ? *stored : view;
+  }
 };
 
 /// The operands of one run.

@@ -81,6 +81,11 @@ public:
   virtual llvm::Expected<std::optional<std::vector<uint8_t>>>
   reordered(llvm::StringRef operand, const reference::TensorView &view) const;
 
+  /// The number of bytes in memory of an operand that the op reorders when it
+  /// writes it: the reference speaks of bytes then. None of others.
+  virtual std::optional<uint64_t>
+  storedBytes(llvm::StringRef operand, const reference::TensorView &view) const;
+
   /// The reference for these operands. Errors are those of its inputs.
   virtual llvm::Expected<std::unique_ptr<Expectation>>
   expect(const Views &operands, const Dims &dims) const = 0;

@@ -149,8 +149,10 @@ def command_of(case, index, formats):
                 schedule = schedule.replace("[128, 64, D1]", "[128, 128, D1]")
             if case["weights"] != "row_major":
                 schedule = schedule.replace("48, D2]", "64, D2]")
+                # Shares of K through LDS are refused for block scales in any order.
+                schedule = schedule.replace(", split = 3", "")
                 if gated:
-                    schedule = schedule.replace("stages = 3", "stages = 2")
+                    schedule = re.sub(r"stages = \d", "stages = 1", schedule)
         for steps in (1, 2, 4):
             depth = steps * STEPS.get(case["format"], 8 * formats[case["format"]])
             schedule = schedule.replace(f"D{steps}]", f"{depth}]")
