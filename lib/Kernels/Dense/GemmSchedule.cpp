@@ -303,9 +303,12 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             // Copies that are waited for in the next step must not be late.
             staged.order = stages == 2 ? "balanced" : "prefetch";
             consider(staged);
-            // One operand has room for a stage more.
+            // One operand has room for a stage more: the one with more rows,
+            // of which more workgroups of a die are the first to read theirs.
             if (!hasScales) {
-              staged.stagesOfX = stages + 1;
+              bool isX = product.m > product.n;
+              staged.stages = isX ? stages : stages + 1;
+              staged.stagesOfX = isX ? stages + 1 : stages;
               consider(staged);
             }
           }
