@@ -75,6 +75,10 @@ private:
   /// Bytes of a wave's operands per element along k.
   double waveLhs() const { return tile.m / tile.wavesM * lhsBytes; }
   double waveRhs() const { return columns / tile.wavesN * rhsBytes; }
+  /// Of all dies.
+  double l2BytesPerClock() const {
+    return timing.l2ChannelBytesPerClock * timing.l2Channels * facts.xcds;
+  }
   std::optional<unsigned> resident() const;
   double matrixClocks(double together) const;
   double l1Clocks() const;
@@ -160,9 +164,11 @@ double ProductCost::unitClocks(double rounds, double together) const {
   double busiest = std::max({matrixClocks(together), l1Clocks(), ldsClocks()});
   // The L2 serves all workgroups of the round.
   double round = std::min(workgroups, together * facts.computeUnits);
+  // Waits of one wave hide behind the work of others on its SIMD.
+  double simds = std::min<double>(facts.simdsPerCu, waves * together);
   double step =
       std::max(together * busiest / steps, round * l2StepClocks(together)) +
-      stepClocks;
+      stepClocks * facts.simdsPerCu / simds;
   if (tile.lhsInLds || tile.rhsInLds) {
     step += barrierClocks;
   }
@@ -182,9 +188,7 @@ double ProductCost::l2StepClocks(double together) const {
     perStep = (tile.lhsInLds ? lhsTile() : sharing * waveLhs() * tile.k) +
               (tile.rhsInLds ? rhsTile() : sharing * waveRhs() * tile.k);
   }
-  double perClock =
-      timing.l2ChannelBytesPerClock * timing.l2Channels * facts.xcds;
-  return perStep / perClock;
+  return perStep / l2BytesPerClock();
 }
 
 double ProductCost::l2Clocks(double together) const {
@@ -224,15 +228,18 @@ double ProductCost::waveSumClocks() const {
 
 /// The sums of the workgroups go through memory: an atomic that many wait for,
 /// and a read of what others have just written, part of which is still in an
-/// L2.
+/// L2. All workgroups write at about the same time, and wait until the L2 has
+/// taken it.
 double ProductCost::splitClocks() const {
   if (tile.split == 1) {
     return 0.0;
   }
   double rows = static_cast<double>(std::min(product.m, tile.m));
-  double moved = (tile.split + 1.0) * rows * columns * sumBytes;
+  double ofOne = rows * columns * sumBytes;
+  double written = workgroups * ofOne / l2BytesPerClock();
+  double read = tile.split * ofOne / timing.l1BytesPerClock;
   return arrivalClocks + 0.75 * (latency + timing.atomicClocks) +
-         0.6 * latency + moved / timing.l1BytesPerClock;
+         0.6 * latency + 2.0 * written + std::max(read, written);
 }
 
 std::optional<double> ProductCost::seconds() const {

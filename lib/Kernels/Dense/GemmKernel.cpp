@@ -350,7 +350,7 @@ SmallVector<Value> GemmKernel::multiply(ValueRange sums, Value k,
 
 /// Adds the sums of the waves along K.
 Value GemmKernel::addSlices(Value sum) {
-  layout::Layout layout = sumLayout(schedule, schedule.wavesK);
+  layout::Layout layout = sumLayout(schedule, schedule.wavesK, /*run=*/8);
   MLIRContext *context = op.getContext();
   Value slices = t.convertLayout(sum, tile::LayoutAttr::get(context, layout));
   auto type = RankedTensorType::get(

@@ -68,8 +68,8 @@ DepthRange dense::shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
   return range;
 }
 
-layout::Layout dense::sumLayout(const GemmSchedule &schedule, int64_t slices) {
-  static constexpr int64_t run = 8;
+layout::Layout dense::sumLayout(const GemmSchedule &schedule, int64_t slices,
+                                int64_t run) {
   int64_t lanesN = std::gcd(schedule.tileN / run, int64_t(64));
   int64_t lanesM = std::gcd(schedule.tileM, 64 / lanesN);
   int64_t wavesN = std::gcd(schedule.tileN / run / lanesN, schedule.waves());
@@ -105,13 +105,20 @@ Value SplitSums::view(Value number, int64_t dims) {
 SmallVector<Value> SplitSums::addShares() {
   // As many loads are on their way together as there are registers for.
   static constexpr int64_t registers = 128;
-  int64_t perShare =
-      parts * schedule.tileM * schedule.tileN / (schedule.waves() * 64);
+  // A tile may have fewer elements than there are threads.
+  int64_t perShare = std::max<int64_t>(
+      1, parts * schedule.tileM * schedule.tileN / (schedule.waves() * 64));
   int64_t together = std::max<int64_t>(1, registers / perShare);
   Value zero = t.i32(0);
   Value all = view(zero, 3);
   MLIRContext *context = t.builder().getContext();
-  layout::Layout placed = sumLayout(schedule, 1);
+  // Small tiles are spread over all threads: their loads are what is waited
+  // for.
+  int64_t run = 8;
+  while (run > 1 && perShare < run * parts) {
+    run /= 2;
+  }
+  layout::Layout placed = sumLayout(schedule, 1, run);
   auto layout = tile::LayoutAttr::get(context, placed);
   auto sumType = RankedTensorType::get(
       {schedule.tileM, schedule.tileN}, t.builder().getF32Type(),

@@ -32,9 +32,9 @@ DepthRange shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
                         std::optional<int64_t> knownDepth);
 
 /// The layout [slices, rows, columns] in which slices of a tile's sums are
-/// added in registers: a lane holds up to eight columns side by side of all of
-/// them.
-layout::Layout sumLayout(const GemmSchedule &schedule, int64_t slices);
+/// added in registers: a lane holds \p run columns side by side of all of them.
+layout::Layout sumLayout(const GemmSchedule &schedule, int64_t slices,
+                         int64_t run);
 
 /// The sums of all shares of a tile.
 class SplitSums {

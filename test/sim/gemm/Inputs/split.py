@@ -17,6 +17,8 @@ SCHEDULES = (
     "{tile = [16, 16, 64], waves = [1, 1], stages = 2, split = 16}",
     '{tile = [64, 64, 64], waves = [2, 2], stages = 2, lds = "both", split = 4}',
     "{tile = [64, 128, 64], waves = [1, 2], stages = 1, split = 5}",
+    "{tile = [16, 16, 512], waves = [1, 1, 8], stages = 2, split = 2}",
+    "{tile = [96, 48, 64], waves = [1, 1], stages = 2, split = 2}",
 )
 CASES = (
     {"epilogue": "add", "out": "f32"},
