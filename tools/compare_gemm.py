@@ -81,14 +81,15 @@ def ranked_schedules(folder, options, count):
     return re.findall(r"\{[^{}]*\}", found.group(1))[:count]
 
 
-def model_ours(folder, problem, options, schedule):
+def model_ours(folder, problem, options, schedule, timing=None):
     """The modelled time of tenon.gemm, operands cold."""
     with tempfile.TemporaryDirectory(prefix="tenon-compare-") as scratch:
         stats = os.path.join(scratch, "stats.json")
         command = [os.path.join(folder, "tenon"), "run", "--op", "gemm", *options]
         command += ["--schedule", schedule, "--dim", f"M={problem.m}"]
         # Workgroups that count each other are timed as a whole.
-        command += ["--timing", "full" if "split" in schedule else "sampled"]
+        timing = timing or ("full" if "split" in schedule else "sampled")
+        command += ["--timing", timing]
         command += ["--skip-values", "--checks", "none"]
         for operand in ("x", "weights", "out"):
             command += ["--fill", f"{operand}=zero"]
