@@ -101,3 +101,56 @@ tile.kernel @rotating(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32}
   } {tile.stages = 2 : i64}
   tile.return
 }
+
+// Sixteen instructions of a wave in an iteration: the stages go around. Four: unrolled.
+// CHECK-LABEL: @many_products
+// CHECK: scf.for
+// CHECK-COUNT-1: tile.mma
+// CHECK-NOT: tile.mma
+tile.kernel @many_products(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %bytes = arith.constant 65536 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.alloc_lds : !tile.lds<64x32xbf16>
+  %b = tile.alloc_lds : !tile.lds<32x64xbf16>
+  %v = tile.view %p strides [1024, 1] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %w = tile.view %p strides [1, 1024] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %s = scf.for %i = %c0 to %n step %c32 iter_args(%c = %zero) -> (tensor<64x64xf32>) : i32 {
+    %ta = tile.copy_to_lds %v[%c0, %i], %a : !tile.view<2 x bf16>, !tile.lds<64x32xbf16> -> !tile.token
+    tile.wait_copies %ta : !tile.token
+    %x = tile.lds_load %a : !tile.lds<64x32xbf16> -> tensor<64x32xbf16>
+    %tb = tile.copy_to_lds %w[%i, %c0], %b : !tile.view<2 x bf16>, !tile.lds<32x64xbf16> -> !tile.token
+    tile.wait_copies %tb : !tile.token
+    %y = tile.lds_load %b : !tile.lds<32x64xbf16> -> tensor<32x64xbf16>
+    %r = tile.mma %x, %y, %c {instruction = array<i64: 16, 32>} : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32>
+    scf.yield %r : tensor<64x64xf32>
+  } {tile.stages = 2 : i64}
+  tile.return
+}
+
+// CHECK-LABEL: @few_products
+// CHECK: scf.for
+// CHECK-COUNT-2: tile.mma
+// CHECK-NOT: tile.mma
+tile.kernel @few_products(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %bytes = arith.constant 65536 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.alloc_lds : !tile.lds<64x32xbf16>
+  %b = tile.alloc_lds : !tile.lds<32x64xbf16>
+  %v = tile.view %p strides [1024, 1] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %w = tile.view %p strides [1, 1024] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %s = scf.for %i = %c0 to %n step %c32 iter_args(%c = %zero) -> (tensor<64x64xf32>) : i32 {
+    %ta = tile.copy_to_lds %v[%c0, %i], %a : !tile.view<2 x bf16>, !tile.lds<64x32xbf16> -> !tile.token
+    tile.wait_copies %ta : !tile.token
+    %x = tile.lds_load %a : !tile.lds<64x32xbf16> -> tensor<64x32xbf16>
+    %tb = tile.copy_to_lds %w[%i, %c0], %b : !tile.view<2 x bf16>, !tile.lds<32x64xbf16> -> !tile.token
+    tile.wait_copies %tb : !tile.token
+    %y = tile.lds_load %b : !tile.lds<32x64xbf16> -> tensor<32x64xbf16>
+    %r = tile.mma %x, %y, %c {instruction = array<i64: 16, 32>} : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32>
+    scf.yield %r : tensor<64x64xf32>
+  } {tile.stages = 2 : i64}
+  tile.return
+}
