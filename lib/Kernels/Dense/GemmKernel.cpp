@@ -288,7 +288,9 @@ void GemmKernel::chooseNarrow(tile::MmaOp product) {
   FailureOr<target::TargetInfo> target = tile::getTarget(op);
   bool isBF16 = op.getFormat() == spec::GemmFormat::BF16;
   auto format = isBF16 ? target::MatrixFormat::BF16 : target::MatrixFormat::FP8;
-  if (failed(target)) {
+  // FP8 of another bias is refused by tile-select-precision.
+  if (failed(target) ||
+      (!isBF16 && target->facts().fp8Flavour != target::Fp8Flavour::OCP)) {
     return;
   }
   for (const target::Mfma &mfma : target->mfmasFor(format, format)) {
