@@ -143,6 +143,15 @@ private:
       const PlanOperand &expected = plan.operands[i];
       const OperandArgument &found = operands[i];
       size_t rank = expected.dims.size();
+      if (found.layout != expected.layout) {
+        auto named = [](std::string_view layout) {
+          return layout.empty() ? std::string_view("row-major") : layout;
+        };
+        return error(fmt::format("operand '{}': elements in the order '{}' "
+                                 "expected, '{}' found",
+                                 expected.name, named(expected.layout),
+                                 named(found.layout)));
+      }
       if (found.sizes.size() != rank || found.strides.size() != rank) {
         return error(fmt::format(
             "operand '{}': rank {} expected, {} sizes and {} strides found",

@@ -86,7 +86,8 @@ static json toJson(const PlanOperand &operand) {
   return {{"name", operand.name},
           {"type", operand.elementType},
           {"access", accessNames[unsigned(operand.access)]},
-          {"dims", dims}};
+          {"dims", dims},
+          {"layout", operand.layout}};
 }
 
 static json toJson(const Workspace &workspace) {
@@ -349,9 +350,11 @@ private:
 
   PlanOperand operand(const json &value, const std::string &where) {
     PlanOperand result;
-    if (!expectObject(value, {"name", "type", "access", "dims"}, where)) {
+    if (!expectObject(value, {"name", "type", "access", "dims", "layout"},
+                      where)) {
       return result;
     }
+    result.layout = string(value["layout"], where + ".layout");
     result.name = string(value["name"], where + ".name");
     result.elementType = string(value["type"], where + ".type");
     std::string access = string(value["access"], where + ".access");

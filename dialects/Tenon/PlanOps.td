@@ -16,8 +16,9 @@ def Tenon_PlanOp : Tenon_PlanBodyOp<"plan", [Symbol, IsolatedFromAbove, SingleBl
                                           NoTerminator, NoRegionArguments]> {
   let summary = "The launches that make up one op";
   let description = [{
-    `operands` describes each operand: name, element type, access, and its sizes
-    (integers, or names of sizes that vary); `scalars` names the integers that a
+    `operands` describes each operand: name, element type, access, its sizes
+    (integers, or names of sizes that vary), and where it is not that of the strides
+    the order of its elements (`layout`); `scalars` names the integers that a
     call brings besides. The body computes with `index` arithmetic (`arith`) on
     sizes and strides of the operands and on the scalars, states what must hold,
     and launches kernels in order. The runtime evaluates it without MLIR.

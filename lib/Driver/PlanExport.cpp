@@ -48,6 +48,9 @@ void Exporter::addOperands() {
     operand.access = access == "read"    ? OperandAccess::Read
                      : access == "write" ? OperandAccess::Write
                                          : OperandAccess::ReadWrite;
+    if (auto layout = dict.getAs<StringAttr>("layout")) {
+      operand.layout = layout.str();
+    }
     for (Attribute dim : dict.getAs<ArrayAttr>("dims")) {
       if (auto symbol = dyn_cast<StringAttr>(dim)) {
         operand.dims.push_back({symbol.str(), 0});

@@ -25,13 +25,19 @@ static DictionaryAttr operandAttr(Builder &b,
     dims.push_back(dim.symbol.empty() ? Attribute(b.getI64IntegerAttr(dim.size))
                                       : Attribute(b.getStringAttr(dim.symbol)));
   }
-  Type element = cast<MemRefType>(contract.value.getType()).getElementType();
-  return b.getDictionaryAttr({
+  auto type = cast<MemRefType>(contract.value.getType());
+  SmallVector<NamedAttribute> entries = {
       b.getNamedAttr("name", b.getStringAttr(contract.name)),
-      b.getNamedAttr("type", TypeAttr::get(element)),
+      b.getNamedAttr("type", TypeAttr::get(type.getElementType())),
       b.getNamedAttr("access", b.getStringAttr(access)),
       b.getNamedAttr("dims", b.getArrayAttr(dims)),
-  });
+  };
+  if (auto layout = dyn_cast<spec::WeightLayoutAttr>(type.getLayout())) {
+    entries.push_back(b.getNamedAttr(
+        "layout",
+        b.getStringAttr(spec::stringifyWeightOrder(layout.getOrder()))));
+  }
+  return b.getDictionaryAttr(entries);
 }
 
 PlanBuilder::PlanBuilder(OpBuilder &builder, StringRef name,

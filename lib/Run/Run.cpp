@@ -90,11 +90,16 @@ static llvm::Error writeTimeline(const RunResult &result,
 static llvm::Expected<runtime::ConcretePlan>
 evaluatePlan(const runtime::Plan &plan, Operands &operands) {
   std::vector<runtime::OperandArgument> arguments;
-  for (const Operand &operand : operands.all()) {
+  for (auto [operand, description] :
+       llvm::zip_equal(operands.all(), plan.operands)) {
+    // What the harness has not reordered is row-major, whatever the plan says.
+    bool isReordered = operand.image || operand.stored;
     arguments.push_back(
         {operand.address,
          {operand.view.shape.data(), operand.view.shape.size()},
-         {operand.view.strides.data(), operand.view.strides.size()}});
+         {operand.view.strides.data(), operand.view.strides.size()},
+         isReordered ? std::string_view(description.layout)
+                     : std::string_view()});
   }
   auto concrete = runtime::evaluate(plan, arguments, operands.scalars());
   if (!concrete) {

@@ -77,6 +77,10 @@ struct PlanOperand {
   std::string elementType; ///< "f32", "bf16", "i32" ...
   OperandAccess access = OperandAccess::Read;
   std::vector<OperandDim> dims; ///< outermost first; as many as the rank
+  /// The order of the elements in memory, such as "packed"; empty: that of the
+  /// strides. A call has to name the same, so that no kernel is given the wrong
+  /// one: shapes and strides are those of the row-major form in either.
+  std::string layout;
 
   bool operator==(const PlanOperand &) const = default;
 };
@@ -192,6 +196,7 @@ struct OperandArgument {
   uint64_t address = 0;
   std::span<const int64_t> sizes;   ///< outermost first
   std::span<const int64_t> strides; ///< in elements, outermost first
+  std::string_view layout = {};     ///< as of PlanOperand
 };
 
 /// Where the address of a workspace belongs in an argument segment.

@@ -41,7 +41,8 @@ protected:
     }
     std::vector<runtime::OperandArgument> operands;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      operands.push_back({uint64_t(i + 1) << 32, sizes[i], strides[i]});
+      operands.push_back({uint64_t(i + 1) << 32, sizes[i], strides[i],
+                          layouts[plan.operands[i].name]});
     }
     std::vector<int64_t> scalars;
     for (const std::string &name : plan.scalars) {
@@ -57,6 +58,7 @@ protected:
 
   runtime::Plan plan;
   std::map<std::string, int64_t> rowStrides;
+  std::map<std::string, std::string> layouts; ///< row-major where not named
 };
 } // namespace
 
@@ -96,6 +98,31 @@ TEST_F(GemmPlanTest, Halves) {
             "gemm_plan: N must be 2 times I (found 24 and 48)");
   EXPECT_EQ(errorOf({{"M", 5}, {"N", 23}, {"I", 11}, {"K", 16}}),
             "gemm_plan: N must be a positive multiple of 2 (found 23 and 22)");
+}
+
+// The order of weights is part of a call: a kernel is not launched on others.
+TEST_F(GemmPlanTest, Layouts) {
+  std::map<std::string, int64_t> call{{"M", 5}, {"N", 32}, {"K", 64}};
+  compile({});
+  EXPECT_EQ(errorOf(call), "no error");
+  layouts["weights"] = "packed";
+  EXPECT_EQ(errorOf(call),
+            "gemm_plan: operand 'weights': elements in the order 'row-major' "
+            "expected, 'packed' found");
+  compile({{"weights", "packed"}});
+  EXPECT_EQ(errorOf(call), "no error");
+  layouts["weights"] = "aiter";
+  EXPECT_EQ(errorOf(call), "gemm_plan: operand 'weights': elements in the "
+                           "order 'packed' expected, 'aiter' found");
+  layouts.clear();
+  EXPECT_EQ(errorOf(call), "gemm_plan: operand 'weights': elements in the "
+                           "order 'packed' expected, 'row-major' found");
+  compile({{"weights", "aiter"}, {"format", "mxfp4"}});
+  layouts = {{"weights", "aiter"}};
+  call["K/32"] = 2;
+  EXPECT_EQ(errorOf(call),
+            "gemm_plan: operand 'weight_scale': elements in the order 'aiter' "
+            "expected, 'row-major' found");
 }
 
 // Ranges lie inside out; empty ones, and no tokens, launch nothing.

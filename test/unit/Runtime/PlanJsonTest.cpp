@@ -85,7 +85,8 @@ TEST(PlanJsonTest, FormatIsStable) {
   json root = json::parse(toJson(samplePlan()));
   EXPECT_EQ(root["version"], 1);
   EXPECT_EQ(root["operands"][0], json::parse(R"({"name": "x", "type": "bf16",
-                            "access": "read_write", "dims": ["N", 64]})"));
+                            "access": "read_write", "dims": ["N", 64],
+                            "layout": "packed"})"));
   EXPECT_EQ(root["exprs"][2], json::parse(R"({"size": [0, 0]})"));
   EXPECT_EQ(root["exprs"][4], json::parse(R"({"ceildiv": [2, 3]})"));
   EXPECT_EQ(root["exprs"][9], json::parse(R"({"select": ["gt", 2, 8, 4, 7]})"));

@@ -18,7 +18,7 @@ struct Call {
       : xSizes{rows, 64}, xStrides{64, 1}, indexSizes{rows}, indexStrides{1} {}
 
   Result<ConcretePlan> evaluate(const Plan &plan) const {
-    OperandArgument operands[] = {{x, xSizes, xStrides},
+    OperandArgument operands[] = {{x, xSizes, xStrides, "packed"},
                                   {index, indexSizes, indexStrides}};
     return tenon::runtime::evaluate(plan, operands);
   }

@@ -18,11 +18,13 @@ inline Plan samplePlan() {
       {.name = "x",
        .elementType = "bf16",
        .access = OperandAccess::ReadWrite,
-       .dims = {{.symbol = "N", .size = 0}, {.symbol = "", .size = 64}}},
+       .dims = {{.symbol = "N", .size = 0}, {.symbol = "", .size = 64}},
+       .layout = "packed"},
       {.name = "index",
        .elementType = "i32",
        .access = OperandAccess::Read,
-       .dims = {{.symbol = "N", .size = 0}}}};
+       .dims = {{.symbol = "N", .size = 0}},
+       .layout = ""}};
   ExprId zero = plan.constant(0), one = plan.constant(1);
   ExprId rows = plan.size(0, 0);
   ExprId groups = plan.binary(ExprKind::CeilDiv, rows, plan.constant(4));
