@@ -60,6 +60,11 @@ std::optional<WeightOrder> GemmOp::getWeightOrder() {
   return layout ? std::optional(layout.getOrder()) : std::nullopt;
 }
 
+bool GemmOp::hasPackedXScale() {
+  return getXScale() &&
+         isa<WeightLayoutAttr>(memrefOf(getXScale()).getLayout());
+}
+
 int64_t GemmOp::getScaleAlignment() {
   int64_t k = memrefOf(getX()).getDimSize(1);
   return !ShapedType::isDynamic(k) && k % (4 * scaleBlock) == 0 ? 4 : 1;
@@ -115,7 +120,9 @@ SmallVector<OperandContract> GemmOp::getOperandContracts() {
   add("x", getX(), {tokens, depth}, 16, true);
   add("weights", getWeights(), {rows, depth}, 16, rowMajor);
   if (hasBlockScaledX()) {
-    add("x_scale", getXScale(), {tokens, blocks}, getScaleAlignment(), true);
+    bool packed = hasPackedXScale();
+    add("x_scale", getXScale(), {tokens, blocks},
+        packed ? 4 : getScaleAlignment(), !packed);
   } else {
     add("x_scale", getXScale(), {tokens}, 4, false);
   }
@@ -299,13 +306,19 @@ LogicalResult GemmOp::verify() {
         (contract.name == "weight_scale" && hasBlockScaledWeights());
     auto layout =
         dyn_cast<WeightLayoutAttr>(memrefOf(contract.value).getLayout());
-    if (isWeight &&
-        (layout ? std::optional(layout.getOrder()) : std::nullopt) != order) {
+    std::optional<WeightOrder> own =
+        layout ? std::optional(layout.getOrder()) : std::nullopt;
+    if (isWeight && own != order) {
       return emitOpError(
                  "weights and weight_scale must have one layout, found ")
              << memrefOf(getWeights()) << " and " << memrefOf(contract.value);
     }
-    bool isReordered = isWeight && order;
+    bool isXScale = contract.name == "x_scale" && hasBlockScaledX();
+    if (isXScale && own && *own != WeightOrder::Packed) {
+      return emitOpError("x_scale is row-major or packed, found ")
+             << memrefOf(contract.value);
+    }
+    bool isReordered = (isWeight || isXScale) && own;
     if (!isReordered && failed(verifyStrides(*this, contract))) {
       return failure();
     }

@@ -150,7 +150,7 @@ def Tenon_GemmOp : Tenon_SpecOp<"gemm", [AttrSizedOperandSegments],
     |---|---|---|---|
     | x | as above | [M, K] | row stride free |
     | weights | as above | [N, K] | row stride free; or `#tenon.weight_layout` |
-    | x_scale | as above | [M] or [M, K/32] | of [M, K/32] the row stride is free |
+    | x_scale | as above | [M] or [M, K/32] | of [M, K/32] the row stride is free; or `#tenon.weight_layout<packed>` |
     | weight_scale | as above | [N] or [N, K/32] | of [N, K/32] the row stride is free; or the layout of the weights |
     | multiplicand | bf16 | [M, I] | row stride free; with `sigmoid_gate` only |
     | out | bf16 or f32 | [M, I] | row stride free; in and out with `add` |
@@ -165,7 +165,8 @@ def Tenon_GemmOp : Tenon_SpecOp<"gemm", [AttrSizedOperandSegments],
     their scales then have too. `aiter` needs f4E2M1FN weights, N a multiple of 16 and
     K a multiple of 64; `aiter_interleaved` besides an epilogue `situ` or `silu` and N a
     multiple of 32. Their scales are filled up to 8 blocks, and to 256 rows (where gate and
-    up alternate to 32), with bytes that are never used.
+    up alternate to 32), with bytes that are never used. Scales of x per block may be
+    `packed` too, whatever the order of the weights.
 
     **Preconditions**: 16-byte alignment of the base and of the row strides of x and
     weights; 4-byte alignment of those of multiplicand and out, of FP32 scales, and of
@@ -212,6 +213,8 @@ def Tenon_GemmOp : Tenon_SpecOp<"gemm", [AttrSizedOperandSegments],
     bool isGated();
     /// How weights and their scales are ordered; none: row-major.
     std::optional<::tenon::spec::WeightOrder> getWeightOrder();
+    /// Whether scales of x per block are packed.
+    bool hasPackedXScale();
     /// K is a multiple of it.
     int64_t getKMultiple();
     /// Bytes that rows of row-major scales per block begin at multiples of.

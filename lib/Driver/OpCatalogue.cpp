@@ -65,6 +65,8 @@ static constexpr StringRef gemmEpilogues[] = {"none", "add", "sigmoid_gate",
 static constexpr StringRef weightLayouts[] = {"row_major", "packed", "aiter",
                                               "aiter_interleaved"};
 
+static constexpr StringRef scaleLayouts[] = {"row_major", "packed"};
+
 static constexpr OpParameter gemmParameters[] = {
     {"N", "?", "rows of weights", {}},
     {"K", "?", "size of a row of x and of weights", {}},
@@ -75,6 +77,7 @@ static constexpr OpParameter gemmParameters[] = {
     {"linear_beta", "25.0", "of the epilogue situ", {}},
     {"weights", "row_major", "order of weights and of scales per block of them",
      weightLayouts},
+    {"x_scale", "row_major", "order of scales per block of x", scaleLayouts},
     {"columns", "off", "whether a call brings a range of columns", onOff},
     {"rows", "off", "whether a call brings a range of rows", onOff},
     {"expected_tokens", "16", "the M that schedules are ranked for", {}},
@@ -111,7 +114,11 @@ static std::string gemmSpec(Values values) {
   std::vector<Operand> operands = {{"x", memref("?", k, x, strided)},
                                    {"weights", memref(n, k, weights, order)}};
   if (block && format != "bf16_mxfp4") {
-    operands.emplace_back("x_scale", memref("?", blocks, "f8E8M0FNU", strided));
+    operands.emplace_back("x_scale",
+                          memref("?", blocks, "f8E8M0FNU",
+                                 values["x_scale"] == "row_major"
+                                     ? strided
+                                     : "#tenon.weight_layout<packed>"));
   } else if (format == "fp8") {
     operands.emplace_back("x_scale", "memref<?xf32>");
   }

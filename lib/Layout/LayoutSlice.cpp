@@ -147,6 +147,29 @@ Expected<Layout> Layout::coarsen(unsigned dim, int64_t factor) const {
   return create(newShape, newCore[0], newCore[1], newCore[2], newModes);
 }
 
+Layout
+Layout::reorderRegisters(function_ref<int64_t(const Basis &)> key) const {
+  SmallVector<Basis> registers(bases(HwDim::Register));
+  stable_sort(registers, [&](const Basis &left, const Basis &right) {
+    return key(left) < key(right);
+  });
+  return cantFail(create(extents, registers, bases(HwDim::Lane),
+                         bases(HwDim::Wave), modes));
+}
+
+bool Layout::holdsSameAs(const Layout &other) const {
+  auto sorted = [](const Layout &layout) {
+    SmallVector<Basis> registers(layout.bases(HwDim::Register));
+    sort(registers, [](const Basis &left, const Basis &right) {
+      return std::lexicographical_compare(left.begin(), left.end(),
+                                          right.begin(), right.end());
+    });
+    return cantFail(create(layout.extents, registers, layout.bases(HwDim::Lane),
+                           layout.bases(HwDim::Wave), layout.modes));
+  };
+  return rank() == other.rank() && sorted(*this) == sorted(other);
+}
+
 SmallVector<int64_t>
 Layout::sliceRegisterMap(ArrayRef<unsigned> removedDims) const {
   SmallVector<unsigned> kept = complement(rank(), removedDims);

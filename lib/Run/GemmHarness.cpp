@@ -97,6 +97,7 @@ private:
   std::optional<int64_t> staticN, staticK;
   bool hasColumns = false, hasRows = false;
   std::optional<spec::WeightOrder> weightOrder;
+  bool packedXScale = false;
 };
 } // namespace
 
@@ -140,7 +141,7 @@ GemmHarness::GemmHarness(spec::GemmOp op)
     : xType(elementType(op.getX())), weightsType(elementType(op.getWeights())),
       hasColumns(static_cast<bool>(op.getColBegin())),
       hasRows(static_cast<bool>(op.getRowBegin())),
-      weightOrder(op.getWeightOrder()) {
+      weightOrder(op.getWeightOrder()), packedXScale(op.hasPackedXScale()) {
   params.epilogue = epilogue(op.getEpilogue());
   if (op.getBeta()) {
     params.beta = op.getBeta()->convertToDouble();
@@ -228,6 +229,13 @@ GemmHarness::liveRows(llvm::StringRef operand, const Views &,
 llvm::Expected<std::optional<std::vector<uint8_t>>>
 GemmHarness::reordered(llvm::StringRef operand,
                        const reference::TensorView &view) const {
+  if (operand == "x_scale" && packedXScale) {
+    auto bytes = reference::orderScales(view, reference::WeightOrder::Packed);
+    if (!bytes) {
+      return bytes.takeError();
+    }
+    return std::optional(std::move(*bytes));
+  }
   bool isScale = operand == "weight_scale";
   if (!weightOrder || (operand != "weights" && !isScale)) {
     return std::optional<std::vector<uint8_t>>();

@@ -75,17 +75,20 @@ bool Island::holdsAccumulators() const {
   });
 }
 
-/// Whether the right operand of \p mma is read into registers from memory where
-/// rows along n lie in blocks: one instruction then reads whole blocks when its
-/// rows follow each other.
+/// Whether the right operand of \p mma, or its scales, are read into registers
+/// from memory where rows along n lie in blocks: one instruction then reads
+/// whole blocks when its rows follow each other.
 static bool readsBlocks(tile::MmaOp mma) {
   Value operand = mma.getRhs();
   if (auto dequantize = operand.getDefiningOp<tile::DequantizeOp>()) {
     operand = dequantize.getCodes();
   }
-  auto load = operand.getDefiningOp<tile::LoadOp>();
-  auto view = load ? load.getView().getDefiningOp<tile::ViewOp>() : nullptr;
-  return view && !view.getDimBlocks().back().empty();
+  auto isBlocked = [](Value tile) {
+    auto load = tile ? tile.getDefiningOp<tile::LoadOp>() : nullptr;
+    auto view = load ? load.getView().getDefiningOp<tile::ViewOp>() : nullptr;
+    return view && !view.getDimBlocks().back().empty();
+  };
+  return isBlocked(operand) || isBlocked(mma.getRhsScale());
 }
 
 std::vector<Seed> Island::accumulators() const {

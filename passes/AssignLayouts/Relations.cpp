@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -133,6 +134,36 @@ inElements(const layout::MfmaOperands &operands, int64_t lhsFactor,
                               operands.rowDim};
 }
 
+/// \p layout with its registers in the order in which the view of the load that
+/// makes \p tile has them in memory, so that neighbours are read at once.
+static layout::Layout inMemoryOrder(Value tile, const layout::Layout &layout) {
+  auto load = tile.getDefiningOp<tile::LoadOp>();
+  auto view = load ? load.getView().getDefiningOp<tile::ViewOp>() : nullptr;
+  if (!view) {
+    return layout;
+  }
+  SmallVector<OpFoldResult> strides = view.getMixedStrides();
+  auto blocks = view.getDimBlocks();
+  return layout.reorderRegisters([&](const Basis &basis) {
+    unsigned stride = 0;
+    int64_t offset = 0;
+    for (unsigned dim = 0; dim < basis.size(); ++dim) {
+      int64_t rest = basis[dim];
+      auto add = [&](int64_t steps) {
+        // Strides that vary are those of whole rows.
+        constexpr int64_t far = int64_t(1) << 40;
+        offset += steps * getConstantIntValue(strides[stride++]).value_or(far);
+      };
+      for (int64_t extent : blocks[dim]) {
+        add(rest % extent);
+        rest /= extent;
+      }
+      add(rest);
+    }
+    return offset;
+  });
+}
+
 FailureOr<MmaLayouts> assign::operandLayouts(tile::MmaOp mma,
                                              const layout::Layout &accumulator,
                                              std::optional<int64_t> depth) {
@@ -191,7 +222,7 @@ FailureOr<MmaLayouts> assign::operandLayouts(tile::MmaOp mma,
   MmaLayouts layouts{std::move(operands->lhs), std::move(operands->rhs),
                      std::nullopt, std::nullopt, operands->rowDim};
   // A scale lies in the lane that holds its block in the order of FP4, whatever
-  // the format of the values.
+  // the format of the values. Its registers may have any order.
   auto scaleLayout = [&](Value scale, bool isRhs,
                          std::optional<layout::Layout> &layout) {
     if (!scale) {
@@ -206,7 +237,7 @@ FailureOr<MmaLayouts> assign::operandLayouts(tile::MmaOp mma,
     if (failed(scales)) {
       return failure();
     }
-    layout = std::move(isRhs ? scales->rhs : scales->lhs);
+    layout = inMemoryOrder(scale, isRhs ? scales->rhs : scales->lhs);
     return success();
   };
   if (failed(scaleLayout(mma.getLhsScale(), false, layouts.lhsScale)) ||
@@ -428,7 +459,10 @@ LogicalResult assign::insertConversions(tile::KernelOp kernel) {
          {std::pair(mma.getLhsScaleMutable(), operands->lhsScale),
           std::pair(mma.getRhsScaleMutable(), operands->rhsScale)}) {
       for (OpOperand &scale : MutableOperandRange(scales)) {
-        convertOperand(scale, *layout);
+        tile::LayoutAttr held = tile::getLayout(scale.get().getType());
+        if (!held || !held.getLayout().holdsSameAs(*layout)) {
+          convertOperand(scale, *layout);
+        }
       }
     }
   }

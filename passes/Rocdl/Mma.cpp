@@ -172,7 +172,8 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
     if (failed(layout)) {
       return failure();
     }
-    if (!(*expected == *layout)) {
+    bool isScale = operand != op.getLhs() && operand != op.getRhs();
+    if (isScale ? !expected->holdsSameAs(*layout) : !(*expected == *layout)) {
       return op.emitOpError("has operands that are not in the layout of the "
                             "instruction: run tile-assign-layouts first");
     }
@@ -196,10 +197,9 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
     ScaleRegisters scales;
   };
   auto side = [&](Value tile, int64_t packing, const layout::Layout &layout,
-                  unsigned depthDim, Value scale,
-                  const std::optional<layout::Layout> &scaleLayout) {
+                  unsigned depthDim, Value scale) {
     unsigned elements = operandElements(instruction, packing);
-    Side result{layout, elements, packing, depthDim, {}, scaleLayout, {}};
+    Side result{layout, elements, packing, depthDim, {}, {}, {}};
     result.values = repack(parts(tile), elements);
     if (form.inWords || form.inHalves) {
       auto words = form.inWords ? VectorType::get(elements / 4, b.getI32Type())
@@ -209,14 +209,15 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
       }
     }
     if (scale) {
+      result.scaleLayout = tile::getLayout(scale.getType()).getLayout();
       result.scales = scaleRegisters(scale);
     }
     return result;
   };
-  Side lhs = side(op.getLhs(), op.getLhsPacking(), wanted->lhs, 1,
-                  op.getLhsScale(), wanted->lhsScale);
-  Side rhs = side(op.getRhs(), op.getRhsPacking(), wanted->rhs, 0,
-                  op.getRhsScale(), wanted->rhsScale);
+  Side lhs =
+      side(op.getLhs(), op.getLhsPacking(), wanted->lhs, 1, op.getLhsScale());
+  Side rhs =
+      side(op.getRhs(), op.getRhsPacking(), wanted->rhs, 0, op.getRhsScale());
   bool isScaled = op.getLhsScale() || op.getRhsScale();
   unsigned held = instruction[0] * instruction[0] / 64;
   Parts sums = repack(parts(op.getAccumulator()), held);

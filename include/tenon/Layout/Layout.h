@@ -220,6 +220,14 @@ public:
   /// Requires isSeparable(removedDims).
   Layout slice(llvm::ArrayRef<unsigned> removedDims) const;
 
+  /// The same but for the order of the register bits: lowest first those of the
+  /// least \p key. Outer modes stay.
+  Layout reorderRegisters(llvm::function_ref<int64_t(const Basis &)> key) const;
+
+  /// Whether threads hold the same elements as in \p other, in whatever order
+  /// of the register bits.
+  bool holdsSameAs(const Layout &other) const;
+
   /// The layout of blocks of \p factor (a power of two) elements along \p dim:
   /// a register, lane and wave hold the blocks of which they hold elements.
   /// Bits within a block replicate it, those of registers are left out. An

@@ -174,22 +174,28 @@ Band dense::packedScaleBand(TileBuilder &t, Value pointer, Value depth,
   return band;
 }
 
-LogicalResult dense::checkPackedTile(spec::GemmOp op, int64_t columns,
-                                     int64_t depth) {
-  if (!op.getWeightOrder() || !op.hasBlockScaledWeights()) {
+LogicalResult dense::checkPackedTile(spec::GemmOp op, int64_t rows,
+                                     int64_t columns, int64_t depth) {
+  bool packsWeights = op.getWeightOrder() && op.hasBlockScaledWeights();
+  if (!packsWeights && !op.hasPackedXScale()) {
     return success();
   }
   // The scales of half a tile, or of whole ones.
   constexpr int64_t depthInTile = blocksInTile * tile::MmaOp::scaleBlock;
-  bool cutsColumns = columns != packedRows && columns % scaleRows != 0;
+  auto cuts = [](int64_t extent) {
+    return extent != packedRows && extent % scaleRows != 0;
+  };
+  bool cutsRows = op.hasPackedXScale() && cuts(rows);
+  bool cutsColumns = packsWeights && cuts(columns);
   bool cutsDepth = depth != depthInTile / 2 && depth % depthInTile != 0;
-  if (!cutsColumns && !cutsDepth) {
+  if (!cutsRows && !cutsColumns && !cutsDepth) {
     return success();
   }
-  return op.emitOpError("a tile's step has 16 or a multiple of 32 columns, and "
-                        "128 or a multiple of 256 values along K for each of "
-                        "its slices, where scales are packed; found ")
-         << columns << " and " << depth;
+  return op.emitOpError("a tile's step has 16 or a multiple of 32 ")
+         << (cutsRows ? "tokens" : "columns")
+         << ", and 128 or a multiple of 256 values along K for each of its "
+            "slices, where scales are packed; found "
+         << (cutsRows ? rows : columns) << " and " << depth;
 }
 
 void dense::requirePackedReach(spec::GemmOp op, int64_t columns,

@@ -98,10 +98,11 @@ Band packedBand(TileBuilder &t, mlir::Value pointer, mlir::Value depth,
 Band packedScaleBand(TileBuilder &t, mlir::Value pointer, mlir::Value depth,
                      const PackedRows &rows);
 
-/// Fails with an error at \p op unless tiles of \p columns columns, and slices
-/// of \p depth values along K, are cut at the edges of its packed weights.
-mlir::LogicalResult checkPackedTile(spec::GemmOp op, int64_t columns,
-                                    int64_t depth);
+/// Fails with an error at \p op unless tiles of \p rows tokens and \p columns
+/// columns, and slices of \p depth values along K, are cut at the edges of its
+/// packed operands.
+mlir::LogicalResult checkPackedTile(spec::GemmOp op, int64_t rows,
+                                    int64_t columns, int64_t depth);
 
 /// Requires of a call that 32-bit offsets reach all that a workgroup with
 /// \p columns columns reads of packed weights.

@@ -45,8 +45,9 @@ private:
   Operand operand(bool isWeights, Value first, Value count);
   Operand packedWeights(unsigned part);
   Value loadStep(const Band &band, Value k, bool isWeights, bool limited);
-  int64_t scaledInstruction() const;
-  SmallVector<DepthLevel> orderBlocks(const Band &band) const;
+  bool hasPackedScales() { return op.getWeightOrder() || op.hasPackedXScale(); }
+  int64_t scaledInstruction();
+  SmallVector<DepthLevel> orderBlocks(const Band &band);
   void chooseNarrow(tile::MmaOp product);
   SmallVector<Value> multiply(ValueRange sums, Value k, bool limited);
   SmallVector<Value> accumulate();
@@ -178,7 +179,12 @@ Operand GemmKernel::operand(bool isWeights, Value first, Value count) {
   if (isWeights && op.hasBlockScaledWeights()) {
     result.scales = band("weight_scale", op.getWeightScale(), first, count);
   } else if (!isWeights && op.hasBlockScaledX()) {
-    result.scales = band("x_scale", op.getXScale(), first, count);
+    if (op.hasPackedXScale()) {
+      PackedRows packed{first, count, op.getRowBegin() ? 1 : schedule.tileM};
+      result.scales = packedScaleBand(t, args["x_scale"], depth, packed);
+    } else {
+      result.scales = band("x_scale", op.getXScale(), first, count);
+    }
   }
   return result;
 }
@@ -199,7 +205,7 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
   Builder &b = t.builder();
   // The last step is cut along K at any block.
   SmallVector<DepthLevel> order{{0, 1}};
-  if (op.hasBlockScaledX() && !limited) {
+  if (op.hasBlockScaledX() && !hasPackedScales() && !limited) {
     order = orderBlocks(band);
   }
   SmallVector<ViewStrides> dims{band.rows(b), band.alongDepth(b, order)};
@@ -257,8 +263,10 @@ Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
 }
 
 /// Rows and columns of the scaled instruction.
-int64_t GemmKernel::scaledInstruction() const {
-  bool isLarge = schedule.tileM % (32 * schedule.wavesM) == 0 &&
+int64_t GemmKernel::scaledInstruction() {
+  // A word of packed scales is that of two by two small ones.
+  bool isLarge = !hasPackedScales() &&
+                 schedule.tileM % (32 * schedule.wavesM) == 0 &&
                  schedule.tileN % (32 * schedule.wavesN) == 0;
   return isLarge ? 32 : 16;
 }
@@ -266,7 +274,7 @@ int64_t GemmKernel::scaledInstruction() const {
 /// The order along K of a whole step of \p band. Any order of the blocks that
 /// have a scale will do when x, weights and scales follow it: the one here lets
 /// a lane read the scales of several instructions side by side.
-SmallVector<DepthLevel> GemmKernel::orderBlocks(const Band &band) const {
+SmallVector<DepthLevel> GemmKernel::orderBlocks(const Band &band) {
   // Blocks of one instruction, and instructions along K.
   int64_t groups = 64 / scaledInstruction();
   int64_t steps =

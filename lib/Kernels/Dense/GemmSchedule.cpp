@@ -160,7 +160,7 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
            << " x " << schedule.wavesN << " x " << schedule.wavesK
            << " waves of 16x16x" << depth << " matrix instructions";
   }
-  if (failed(checkPackedTile(op, schedule.tileN,
+  if (failed(checkPackedTile(op, schedule.tileM, schedule.tileN,
                              schedule.tileK / schedule.wavesK))) {
     return failure();
   }
