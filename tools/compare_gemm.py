@@ -20,6 +20,8 @@ import tempfile
 from silicon import launch, options, timing
 
 FORMATS = {"bf16gemm": "bf16", "f4gemm": "mxfp4"}
+# Operands in the order in which those objects take them.
+ORDERS = {"f4gemm": {"weights": "packed", "x_scale": "packed"}}
 
 
 def make_parser():
@@ -55,10 +57,11 @@ def run(command, text=None):
     return process.stdout
 
 
-def settings(problem, form, out):
+def settings(problem, family, out):
     """The options that make a spec of the problem."""
     values = {
-        "format": form,
+        **ORDERS.get(family, {}),
+        "format": FORMATS[family],
         "out": out,
         "N": problem.n,
         "K": problem.k,
@@ -105,7 +108,7 @@ def compare(arguments, row):
     if not isinstance(theirs, dict):
         raise CompareError(str(theirs))
     out = "f32" if problem.out_type != "bf16" else "bf16"
-    options = settings(problem, FORMATS[row.target.family], out)
+    options = settings(problem, row.target.family, out)
     best = None
     for schedule in ranked_schedules(arguments.bin, options, arguments.ranked):
         try:

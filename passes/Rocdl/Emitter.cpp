@@ -3,6 +3,7 @@
 
 #include "passes/Rocdl/Emitter.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -308,6 +309,11 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
     llvm::append_range(initial, repack(parts(init), widths.back()).values);
   }
   Value end = scalars.lookup(loop.getUpperBound());
+  if (hasCopies() && !getConstantIntValue(OpFoldResult(loop.getUpperBound()))) {
+    // Waits count every fetch. LLVM would drop those for iterations that it
+    // finds out never to come.
+    end = opaque(end, "s");
+  }
   Value step = scalars.lookup(loop.getStep());
 
   Block *before = b.getInsertionBlock();

@@ -419,3 +419,17 @@ func.func @f(%x: memref<?x16xbf16>, %weights: memref<24x16xbf16>, %out: memref<?
 func.func @f(%weights: memref<2x24x16xbf16, #tenon.weight_layout<packed>>) {
   return
 }
+
+// -----
+
+// Scales of x are row-major or packed.
+func.func @f(%x: memref<?x64xf4E2M1FN>, %weights: memref<32x64xf4E2M1FN>,
+    %x_scale: memref<?x2xf8E8M0FNU, #tenon.weight_layout<aiter>>,
+    %weight_scale: memref<32x2xf8E8M0FNU>, %out: memref<?x32xbf16>) {
+  // expected-error @+1 {{x_scale is row-major or packed, found 'memref<?x2xf8E8M0FNU, #tenon.weight_layout<aiter>>'}}
+  tenon.gemm x(%x : memref<?x64xf4E2M1FN>) weights(%weights : memref<32x64xf4E2M1FN>)
+      x_scale(%x_scale : memref<?x2xf8E8M0FNU, #tenon.weight_layout<aiter>>)
+      weight_scale(%weight_scale : memref<32x2xf8E8M0FNU>) out(%out : memref<?x32xbf16>)
+      {epilogue = #tenon<epilogue none>}
+  return
+}

@@ -91,6 +91,23 @@ TEST(LayoutSlice, CoarsensToTheBlocksOfItsElements) {
   EXPECT_GT(coarsened, 100);
 }
 
+// Another order of register bits holds the same, and only that.
+TEST(LayoutSlice, RegistersInAnotherOrderHoldTheSame) {
+  RawLayout raw;
+  raw.shape = {4, 256};
+  raw.bases[0] = {{1, 0}, {2, 0}, {0, 1}, {0, 2}};
+  raw.bases[1] = {{0, 4}, {0, 8}, {0, 16}, {0, 32}, {0, 64}, {0, 128}};
+  Layout layout = cantFail(raw.create());
+  Layout columnsFirst =
+      layout.reorderRegisters([](const Basis &basis) { return basis[0]; });
+  EXPECT_EQ(columnsFirst.coordinates(1, 0, 0), (SmallVector<int64_t>{0, 1}));
+  EXPECT_EQ(columnsFirst.coordinates(4, 0, 0), (SmallVector<int64_t>{1, 0}));
+  EXPECT_FALSE(layout == columnsFirst);
+  EXPECT_TRUE(layout.holdsSameAs(columnsFirst));
+  std::swap(raw.bases[0][0], raw.bases[1][0]);
+  EXPECT_FALSE(layout.holdsSameAs(cantFail(raw.create())));
+}
+
 TEST(LayoutSlice, SaysWhyItCannotCoarsen) {
   Layout layout = cantFail(Layout::distribute1D(64, 64, 1, 1));
   EXPECT_EQ(toString(layout.coarsen(0, 3).takeError()),

@@ -99,6 +99,7 @@ def command_of(case, index, formats):
         "columns": "off" if case["columns"] == "off" else "on",
         "rows": case["rows"],
         "weights": case["weights"],
+        "x_scale": case["x_scale"],
     }
     dims = {"M": case["M"]}
     for name in "NK":
@@ -123,7 +124,7 @@ def command_of(case, index, formats):
         wide = 4 if "K" in sets and case["K"] % 128 == 0 else 1
         if "mxfp4" in case["format"] and case["weights"] == "row_major":
             strides["weight_scale"] = case["K"] // 32 + 3 * wide
-        if case["format"] in ("mxfp4", "mxfp8_mxfp4"):
+        if case["format"] in ("mxfp4", "mxfp8_mxfp4") and case["x_scale"] == "row_major":
             strides["x_scale"] = case["K"] // 32 + wide
     elif columns % 2 and case["out"] == "bf16":
         strides["out"] = columns + 1
@@ -147,10 +148,8 @@ def command_of(case, index, formats):
             if case["format"] in STEPS:
                 # Eight waves copy no less of the codes.
                 schedule = schedule.replace("[128, 64, D1]", "[128, 128, D1]")
-            if case["weights"] != "row_major":
-                schedule = schedule.replace("48, D2]", "64, D2]")
-                # Shares of K through LDS are refused for block scales in any order.
-                schedule = schedule.replace(", split = 3", "")
+            if case["weights"] != "row_major" or case["x_scale"] != "row_major":
+                schedule = schedule.replace("48, D2]", "64, D2]").replace("[48, 32", "[64, 32")
                 if gated:
                     schedule = re.sub(r"stages = \d", "stages = 1", schedule)
         for steps in (1, 2, 4):
@@ -171,6 +170,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--formats", nargs="+", choices=FORMATS, default=["bf16"])
     parser.add_argument("--weights", nargs="+", default=["row_major"])
+    parser.add_argument("--x-scale", nargs="+", default=["row_major"])
     parser.add_argument("--tokens", nargs="+", type=int, default=AXES["M"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
@@ -180,6 +180,7 @@ def main():
         "M": tuple(arguments.tokens),
         "format": tuple(arguments.formats),
         "weights": tuple(arguments.weights),
+        "x_scale": tuple(arguments.x_scale),
     }
     cases = list(covering_cases(axes, arguments.seed))
 
