@@ -174,23 +174,36 @@ Band dense::packedScaleBand(TileBuilder &t, Value pointer, Value depth,
   return band;
 }
 
+/// Whether \p extent rows are cut at the edges of tiles of scales: half a tile
+/// or whole ones.
+static bool cutsScaleRows(int64_t extent) {
+  return extent != packedRows && extent % scaleRows != 0;
+}
+
+static bool cutsScaleDepth(int64_t depth) {
+  constexpr int64_t depthInTile = blocksInTile * tile::MmaOp::scaleBlock;
+  return depth != depthInTile / 2 && depth % depthInTile != 0;
+}
+
+static bool packsWeightScales(spec::GemmOp op) {
+  return op.getWeightOrder() && op.hasBlockScaledWeights();
+}
+
+bool dense::fitsPackedTiles(spec::GemmOp op, int64_t rows, int64_t columns,
+                            int64_t depth) {
+  bool packsWeights = packsWeightScales(op);
+  bool packsX = op.hasPackedXScale();
+  return !((packsX && cutsScaleRows(rows)) ||
+           (packsWeights && cutsScaleRows(columns)) ||
+           ((packsX || packsWeights) && cutsScaleDepth(depth)));
+}
+
 LogicalResult dense::checkPackedTile(spec::GemmOp op, int64_t rows,
                                      int64_t columns, int64_t depth) {
-  bool packsWeights = op.getWeightOrder() && op.hasBlockScaledWeights();
-  if (!packsWeights && !op.hasPackedXScale()) {
+  if (fitsPackedTiles(op, rows, columns, depth)) {
     return success();
   }
-  // The scales of half a tile, or of whole ones.
-  constexpr int64_t depthInTile = blocksInTile * tile::MmaOp::scaleBlock;
-  auto cuts = [](int64_t extent) {
-    return extent != packedRows && extent % scaleRows != 0;
-  };
-  bool cutsRows = op.hasPackedXScale() && cuts(rows);
-  bool cutsColumns = packsWeights && cuts(columns);
-  bool cutsDepth = depth != depthInTile / 2 && depth % depthInTile != 0;
-  if (!cutsRows && !cutsColumns && !cutsDepth) {
-    return success();
-  }
+  bool cutsRows = op.hasPackedXScale() && cutsScaleRows(rows);
   return op.emitOpError("a tile's step has 16 or a multiple of 32 ")
          << (cutsRows ? "tokens" : "columns")
          << ", and 128 or a multiple of 256 values along K for each of its "

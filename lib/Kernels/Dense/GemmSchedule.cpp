@@ -242,6 +242,10 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     }
   };
   auto consider = [&](GemmSchedule schedule) {
+    if (!fitsPackedTiles(op, schedule.tileM, schedule.tileN,
+                         schedule.tileK / schedule.wavesK)) {
+      return;
+    }
     int64_t columns = schedule.tileN * (op.isGated() ? 2 : 1);
     int64_t tiles = llvm::divideCeil(product.m, schedule.tileM) *
                     llvm::divideCeil(product.n, columns);
