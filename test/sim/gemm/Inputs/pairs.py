@@ -152,6 +152,8 @@ def command_of(case, index, formats):
                 schedule = schedule.replace("48, D2]", "64, D2]").replace("[48, 32", "[64, 32")
                 if gated:
                     schedule = re.sub(r"stages = \d", "stages = 1", schedule)
+            elif gated:
+                schedule = schedule.replace("stages = 3", "stages = 2")
         for steps in (1, 2, 4):
             depth = steps * STEPS.get(case["format"], 8 * formats[case["format"]])
             schedule = schedule.replace(f"D{steps}]", f"{depth}]")
