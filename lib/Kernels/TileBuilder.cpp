@@ -225,6 +225,20 @@ Value TileBuilder::sigmoid(Value x) {
   return rcp(addf(e, constant(1.0, x)));
 }
 
+Value TileBuilder::tanh(Value x) {
+  Value one = constant(1.0, x);
+  Value square = mulf(x, x);
+  Value series =
+      fma(square, constant(-17.0 / 315.0, x), constant(2.0 / 15.0, x));
+  series = fma(square, series, constant(-1.0 / 3.0, x));
+  series = fma(mulf(x, square), series, x);
+  Value grown = addf(exp(mulf(x, 2.0)), one);
+  Value far = fma(rcp(grown), constant(-2.0, x), one);
+  Value near = create<arith::CmpFOp>(arith::CmpFPredicate::OLT, square,
+                                     constant(0.0625, x));
+  return select(near, series, far);
+}
+
 Value TileBuilder::softplus(Value x) {
   Value e = exp2(mulf(x, log2e));
   Value soft = mulf(log2(addf(e, constant(1.0, x))), ln2);

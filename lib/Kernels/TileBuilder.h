@@ -98,6 +98,9 @@ public:
   mlir::Value exp(mlir::Value x);
   /// 1 / (1 + e^-x).
   mlir::Value sigmoid(mlir::Value x);
+  /// tanh(x), to a few units in the last place: its series where
+  /// 1 - 2 / (1 + e^2x) cancels.
+  mlir::Value tanh(mlir::Value x);
   /// ln(1 + e^x), and x above 20 (where they agree in FP32).
   mlir::Value softplus(mlir::Value x);
   /// @}

@@ -98,8 +98,8 @@ Band packedBand(TileBuilder &t, mlir::Value pointer, mlir::Value depth,
 Band packedScaleBand(TileBuilder &t, mlir::Value pointer, mlir::Value depth,
                      const PackedRows &rows);
 
-/// Whether tiles of \p rows tokens and \p columns columns, and slices of \p depth
-/// values along K, are cut at the edges of the packed operands of \p op.
+/// Whether tiles of \p rows tokens and \p columns columns, and slices of \p
+/// depth values along K, are cut at the edges of the packed operands of \p op.
 bool fitsPackedTiles(spec::GemmOp op, int64_t rows, int64_t columns,
                      int64_t depth);
 
