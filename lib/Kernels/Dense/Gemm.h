@@ -26,6 +26,9 @@ struct GemmSchedule {
   std::optional<int64_t> stagesOfX;
   /// Workgroups that share the steps of a tile; the last to arrive adds up.
   int64_t split = 1;
+  /// Rows of tiles that the workgroups of a die walk through together, 0: tiles
+  /// go to the dies in turn.
+  int64_t group = 0;
   /// Which operands go through LDS, where waves share what they copied.
   bool stagesX = false;
   bool stagesWeights = false;
@@ -42,8 +45,8 @@ struct GemmSchedule {
 /// number, `stages = [x, weights]` where they differ, and `lds = "x"`,
 /// `"weights"` or
 /// `"both"` for operands that go through LDS, with
-/// `order = "interleave"`, `"prefetch"` or `"balanced"`, and `split = s` when
-/// workgroups share K.
+/// `order = "interleave"`, `"prefetch"` or `"balanced"`, `group = g` (see
+/// XcdOrder), and `split = s` when workgroups share K.
 mlir::DictionaryAttr toAttribute(mlir::Builder &builder,
                                  const GemmSchedule &schedule);
 

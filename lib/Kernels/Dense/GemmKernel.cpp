@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
+#include "XcdOrder.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -39,6 +40,17 @@ void GemmKernel::identify() {
   if (schedule.split > 1) {
     share = t.workgroupId(2);
     tile = t.add(tileX, t.mul(tileY, args["grid_x"]));
+  }
+  if (schedule.group > 0) {
+    auto tiles = [&](StringRef begin, StringRef end, int64_t extent) -> Value {
+      Value span = t.create<arith::SubIOp>(args[end], args[begin]);
+      return t.create<arith::DivUIOp>(t.add(span, t.i32(extent - 1)),
+                                      t.i32(extent));
+    };
+    XcdOrder order{t, schedule.group, dies,
+                   tiles("col_begin", "col_end", schedule.tileN),
+                   tiles("row_begin", "row_end", schedule.tileM)};
+    std::tie(tileX, tileY) = order.tileOf(tileX, tileY);
   }
   row0 = t.add(args["row_begin"], t.mul(tileY, t.i32(schedule.tileM)));
   column0 = t.add(args["col_begin"], t.mul(tileX, t.i32(schedule.tileN)));

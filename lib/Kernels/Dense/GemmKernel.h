@@ -30,9 +30,10 @@ inline int64_t bitsOf(mlir::Value operand) {
 /// Writes the kernel of one op. Methods are in the order of the program.
 class GemmKernel {
 public:
-  GemmKernel(spec::GemmOp op, const GemmSchedule &schedule,
+  /// \p dies of the chip, to which workgroups go in turn.
+  GemmKernel(spec::GemmOp op, const GemmSchedule &schedule, int64_t dies,
              mlir::OpBuilder &builder)
-      : op(op), schedule(schedule), t(builder, op.getLoc()) {}
+      : op(op), schedule(schedule), dies(dies), t(builder, op.getLoc()) {}
 
   void write(tile::KernelOp kernel);
 
@@ -64,6 +65,7 @@ private:
 
   spec::GemmOp op;
   GemmSchedule schedule;
+  int64_t dies;
   TileBuilder t;
   llvm::StringMap<mlir::Value> args;
 

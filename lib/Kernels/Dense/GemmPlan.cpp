@@ -32,6 +32,10 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
   if (failed(schedule)) {
     return failure();
   }
+  FailureOr<target::TargetInfo> target = tile::getTarget(op);
+  if (failed(target)) {
+    return failure();
+  }
   PlanBuilder plan(builder, (name + "_plan").str(), op);
   SmallVector<spec::OperandContract> contracts = op.getOperandContracts();
   if (op.getWeightOrder()) {
@@ -87,6 +91,6 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
     kernel->setAttr("tile.schedule", builder.getStringAttr(schedule->order));
   }
   OpBuilder::InsertionGuard guard(builder);
-  GemmKernel(op, *schedule, builder).write(kernel);
+  GemmKernel(op, *schedule, target->facts().xcds, builder).write(kernel);
   return success();
 }

@@ -38,6 +38,10 @@ DictionaryAttr kernels::dense::toAttribute(Builder &b,
   if (!schedule.order.empty()) {
     entries.push_back(b.getNamedAttr("order", b.getStringAttr(schedule.order)));
   }
+  if (schedule.group > 0) {
+    entries.push_back(
+        b.getNamedAttr("group", b.getI64IntegerAttr(schedule.group)));
+  }
   if (schedule.split > 1) {
     entries.push_back(
         b.getNamedAttr("split", b.getI64IntegerAttr(schedule.split)));
@@ -111,7 +115,9 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   StringRef staged = lds ? lds.getValue() : "none";
   auto order = attribute.getAs<StringAttr>("order");
   auto split = attribute.getAs<IntegerAttr>("split");
-  size_t known = 3 + (lds ? 1 : 0) + (order ? 1 : 0) + (split ? 1 : 0);
+  auto group = attribute.getAs<IntegerAttr>("group");
+  size_t known =
+      3 + (lds ? 1 : 0) + (order ? 1 : 0) + (split ? 1 : 0) + (group ? 1 : 0);
   bool knownLds =
       llvm::is_contained({"none", "x", "weights", "both"}, staged) &&
       (!order || (llvm::is_contained({"interleave", "prefetch", "balanced"},
@@ -121,8 +127,8 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
     return op.emitOpError("a schedule is {tile = [m, n, k], waves = [m, n], "
                           "stages = s} of positive integers, with lds = \"x\", "
                           "\"weights\" or \"both\", order = \"interleave\", "
-                          "\"prefetch\" or \"balanced\" and split = s if "
-                          "wanted; found ")
+                          "\"prefetch\" or \"balanced\", group = g and "
+                          "split = s if wanted; found ")
            << attribute;
   }
   GemmSchedule schedule;
@@ -137,6 +143,11 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
     schedule.stagesOfX = stages->front();
   }
   schedule.order = order ? order.getValue().str() : "";
+  schedule.group = group ? group.getInt() : 0;
+  if (group && (schedule.group < 1 || schedule.group > 1024 || split)) {
+    return op.emitOpError("group must be 1 to 1024, without split; found ")
+           << attribute;
+  }
   schedule.split = split ? split.getInt() : 1;
   if (schedule.split < 1 || schedule.split > mostShares) {
     return op.emitOpError("split must be 1 to ")
@@ -259,6 +270,12 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
         continue;
       }
       schedule.split = split;
+      // Steps of FP4 are over before a die has fetched what the tiles of
+      // another round-robin share of them read; of two rounds of tiles and
+      // more, those of a die then better lie together. (Steps of BF16 leave it
+      // the time, and lose by the uneven ends.)
+      bool hasRounds = tiles >= 2 * target.facts().computeUnits;
+      schedule.group = split == 1 && hasRounds && op.hasBlockScaledX() ? 8 : 0;
       considerOne(schedule);
     }
   };
@@ -303,6 +320,13 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
                     0;
             if (!copiesWide || !copiesWhole) {
               continue;
+            }
+            // Packed weights are read by whole lines, each by one wave alone:
+            // LDS is for x then.
+            if (op.getWeightOrder() && wavesM == 1) {
+              GemmSchedule direct = staged;
+              direct.stagesWeights = false;
+              consider(direct);
             }
             // Copies that are waited for in the next step must not be late.
             staged.order = stages == 2 ? "balanced" : "prefetch";

@@ -1,0 +1,31 @@
+//===- XcdOrder.h - which tile a workgroup computes -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_KERNELS_DENSE_XCDORDER_H
+#define TENON_LIB_KERNELS_DENSE_XCDORDER_H
+
+#include "../TileBuilder.h"
+
+#include <utility>
+
+namespace tenon::kernels::dense {
+
+/// Gives the workgroups of a die, to which they go in turn, tiles that share
+/// rows and columns, so that they meet in its L2: each die has a run of
+/// consecutive tiles (of T tiles the first T mod D dies have one more), in
+/// bands of `group` rows of tiles, each band column by column. A bijection for
+/// every grid.
+struct XcdOrder {
+  TileBuilder &t;
+  int64_t group;
+  int64_t dies;
+  mlir::Value columns; ///< of tiles, i32
+  mlir::Value rows;    ///< of tiles, i32
+
+  /// The column and the row of the tile of the workgroup at (\p x, \p y).
+  std::pair<mlir::Value, mlir::Value> tileOf(mlir::Value x, mlir::Value y);
+};
+
+} // namespace tenon::kernels::dense
+
+#endif // TENON_LIB_KERNELS_DENSE_XCDORDER_H
