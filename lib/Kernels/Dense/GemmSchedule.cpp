@@ -284,7 +284,13 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 256}) {
     for (int64_t tileN : {16, 32, 48, 64, 96, 128, 256}) {
       for (int64_t wavesM : {1, 2, 4}) {
-        for (int64_t wavesN : {1, 2, 4}) {
+        for (int64_t wavesN : {1, 2, 4, 8}) {
+          // Eight share columns where each reads packed weights of its own;
+          // more rows than 128 would not leave registers for these.
+          bool readsOwn = wavesM == 1 && tileM <= 128 && op.getWeightOrder();
+          if (wavesN == 8 && !readsOwn) {
+            continue;
+          }
           // Layouts over several waves are over powers of two.
           auto divides = [](int64_t tile, int64_t waves) {
             return tile % (16 * waves) == 0 &&
