@@ -257,6 +257,19 @@ Emitter::planAccess(Operation *op, const BufferView &view,
   if (uniformBytes && !view.maybeEmpty) {
     soffset = uniformBytes;
   }
+  // Constants that an access adds to what it has in common with others.
+  auto constantOf = [&](ArrayRef<int64_t> digits) {
+    int64_t constant = constantBytes;
+    for (auto [index, digit] : llvm::enumerate(digits)) {
+      constant +=
+          digit * getConstantIntValue(view.strideBytes[index]).value_or(0);
+    }
+    return constant;
+  };
+  bool addsConstants = false;
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += count) {
+    addsConstants |= constantOf(spread->coordinates(reg, 0, 0)) != 0;
+  }
   // Along cut dims registers add whole blocks to what they have in common with
   // others: their coordinates within a block.
   std::map<SmallVector<int64_t>, Value> bases;
@@ -275,7 +288,10 @@ Emitter::planAccess(Operation *op, const BufferView &view,
         }
         base = addI32(base, viewBytes(view, dim, coordinate));
       }
-      entry->second = localise(soffset ? base : addI32(base, uniformBytes));
+      if (!soffset) {
+        base = addI32(base, uniformBytes);
+      }
+      entry->second = addsConstants ? localise(base) : base;
     }
     return entry->second;
   };
@@ -288,7 +304,7 @@ Emitter::planAccess(Operation *op, const BufferView &view,
       auto *first = digits.begin() + view.firstStride(dim);
       std::fill(first, first + view.blocks[dim].size(), 0);
     }
-    int64_t constant = constantBytes;
+    int64_t constant = constantOf(digits);
     Value dynamic;
     for (auto [index, digit] : llvm::enumerate(digits)) {
       if (digit == 0) {
@@ -298,9 +314,7 @@ Emitter::planAccess(Operation *op, const BufferView &view,
         return op->emitOpError("accesses memory through a swizzled register "
                                "layout, which is not lowered yet");
       }
-      if (auto bytes = getConstantIntValue(view.strideBytes[index])) {
-        constant += digit * *bytes;
-      } else {
+      if (!getConstantIntValue(view.strideBytes[index])) {
         dynamic =
             addI32(dynamic, scaledBytes(i32(digit), view.strideBytes[index]));
       }
