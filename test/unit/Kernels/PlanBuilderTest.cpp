@@ -58,6 +58,7 @@ protected:
     std::vector<runtime::OperandArgument> operands;
     for (size_t i = 0; i < shapes.size(); ++i) {
       operands.push_back({uint64_t(i + 1) << 32, shapes[i], strides[i]});
+      operands.back().layout = plan.operands[i].layout;
     }
     auto result = runtime::evaluate(plan, operands);
     if (!result) {
