@@ -32,12 +32,7 @@ def make_parser():
     add = parser.add_argument
     add("--times", required=True, metavar="CSV", help="measured rows, silicon_times.csv")
     options.add_objects(parser)
-    add(
-        "--bin",
-        metavar="FOLDER",
-        default=options.BUILD_BIN,
-        help="where tenon and tenon-opt are (default: %(default)s)",
-    )
+    options.add_bin(parser)
     add("--family", choices=FORMATS, default="bf16gemm")
     add("--every", type=float, default=5.0, help="percentiles between two rows")
     add("--largest", type=float, default=2500.0, help="10^9 products of a row at most")
@@ -67,12 +62,12 @@ def settings(problem, family, out):
         "K": problem.k,
         "expected_tokens": problem.m,
     }
-    return [word for item in values.items() for word in ("--set", "=".join(map(str, item)))]
+    return options.set_words(values)
 
 
-def ranked_schedules(folder, options, count):
+def ranked_schedules(folder, words, count):
     """The first schedules of the ranked list."""
-    spec = run([os.path.join(folder, "tenon"), "compile", "--op", "gemm", *options, "--emit", "spec"])
+    spec = run([os.path.join(folder, "tenon"), "compile", "--op", "gemm", *words, "--emit", "spec"])
     target = 'module attributes {tile.target = #tile.target<"gfx950">} {\n'
     listed = run(
         [os.path.join(folder, "tenon-opt"), "--tenon-choose-schedule", "-"],
@@ -84,11 +79,11 @@ def ranked_schedules(folder, options, count):
     return re.findall(r"\{[^{}]*\}", found.group(1))[:count]
 
 
-def model_ours(folder, problem, options, schedule, timing=None):
+def model_ours(folder, problem, words, schedule, timing=None):
     """The modelled time of tenon.gemm, operands cold."""
     with tempfile.TemporaryDirectory(prefix="tenon-compare-") as scratch:
         stats = os.path.join(scratch, "stats.json")
-        command = [os.path.join(folder, "tenon"), "run", "--op", "gemm", *options]
+        command = [os.path.join(folder, "tenon"), "run", "--op", "gemm", *words]
         command += ["--schedule", schedule, "--dim", f"M={problem.m}"]
         # Workgroups that count each other are timed as a whole.
         timing = timing or ("full" if "split" in schedule else "sampled")
@@ -101,18 +96,12 @@ def model_ours(folder, problem, options, schedule, timing=None):
             return json.load(file)["launches"][0]["timing"]
 
 
-def compare(arguments, row):
-    """Prints one row; returns ours over theirs."""
-    problem = row.problem
-    theirs = timing.model_rows(arguments.bin + "/tenon", arguments.objects, [row], 1)[0]
-    if not isinstance(theirs, dict):
-        raise CompareError(str(theirs))
-    out = "f32" if problem.out_type != "bf16" else "bf16"
-    options = settings(problem, row.target.family, out)
+def fastest(arguments, problem, words, timing=None):
+    """The model's figures of the fastest of the first ranked schedules, and the schedule."""
     best = None
-    for schedule in ranked_schedules(arguments.bin, options, arguments.ranked):
+    for schedule in ranked_schedules(arguments.bin, words, arguments.ranked):
         try:
-            ours = model_ours(arguments.bin, problem, options, schedule)
+            ours = model_ours(arguments.bin, problem, words, schedule, timing)
         except CompareError as error:
             if "no schedule gives acceptable machine code" not in str(error):
                 raise
@@ -121,6 +110,18 @@ def compare(arguments, row):
             best = (ours, schedule)
     if best is None:
         raise CompareError("no schedule gives acceptable machine code")
+    return best
+
+
+def compare(arguments, row):
+    """Prints one row; returns ours over theirs."""
+    problem = row.problem
+    theirs = timing.model_rows(arguments.bin + "/tenon", arguments.objects, [row], 1)[0]
+    if not isinstance(theirs, dict):
+        raise CompareError(str(theirs))
+    out = "f32" if problem.out_type != "bf16" else "bf16"
+    words = settings(problem, row.target.family, out)
+    best = fastest(arguments, problem, words)
     ratio = best[0]["us"] / theirs["us"]
     limits = {
         name: best[0][f"fraction_of_{name}"] for name in ("mfma", "lds", "l2", "hbm")

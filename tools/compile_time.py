@@ -32,12 +32,7 @@ def make_parser():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add(
-        "--bin",
-        metavar="FOLDER",
-        default=options.BUILD_BIN,
-        help="where tenon is (default: %(default)s)",
-    )
+    options.add_bin(parser, "tenon")
     add(
         "--specs",
         metavar="FOLDER",
@@ -57,8 +52,7 @@ def kernels(specs):
     for form in FORMATS:
         for tokens in TOKENS:
             settings = {"format": form, "N": 4096, "K": 7168, "expected_tokens": tokens}
-            words = [word for item in settings.items() for word in ("--set", "=".join(map(str, item)))]
-            yield f"gemm {form}, {tokens} tokens", ["--op", "gemm", *words]
+            yield f"gemm {form}, {tokens} tokens", ["--op", "gemm", *options.set_words(settings)]
 
 
 def measure(tenon, arguments, scratch):

@@ -51,34 +51,11 @@ def make_parser():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add(
-        "--bin",
-        metavar="FOLDER",
-        default=options.BUILD_BIN,
-        help="where tenon and tenon-opt are (default: %(default)s)",
-    )
+    options.add_bin(parser)
     add("--ranked", type=int, default=1, help="how many schedules to model")
     add("--tokens", type=int, nargs="*", default=TOKENS, choices=TOKENS, metavar="M")
     add("--only", nargs="*", metavar="NxK", help="shapes to model, as 896x7168")
     return parser
-
-
-def fastest(arguments, problem):
-    """The modelled microseconds of the fastest ranked schedule, and the schedule."""
-    words = compare_gemm.settings(problem, "bf16", "bf16")
-    best = None
-    for schedule in compare_gemm.ranked_schedules(arguments.bin, words, arguments.ranked):
-        try:
-            timing = compare_gemm.model_ours(arguments.bin, problem, words, schedule, "full")
-        except compare_gemm.CompareError as error:
-            if "no schedule gives acceptable machine code" not in str(error):
-                raise
-            continue
-        if best is None or timing["us"] < best[0]:
-            best = (timing["us"], schedule.replace(" : i64", ""))
-    if best is None:
-        raise compare_gemm.CompareError("no schedule gives acceptable machine code")
-    return best
 
 
 def line(arguments, shape, m):
@@ -87,9 +64,12 @@ def line(arguments, shape, m):
     measured = MEASURED[shape][TOKENS.index(m)]
     floor = LAUNCH_US + 2 * (m * k + n * k + m * n) / BYTES_PER_US
     try:
-        us, schedule = fastest(arguments, SimpleNamespace(m=m, n=n, k=k))
+        problem = SimpleNamespace(m=m, n=n, k=k)
+        words = compare_gemm.settings(problem, "bf16gemm", "bf16")
+        best, schedule = compare_gemm.fastest(arguments, problem, words, "full")
     except compare_gemm.CompareError as error:
         return f"| {n}x{k} | {m} | not modelled: {error} |", None
+    us, schedule = best["us"], schedule.replace(" : i64", "")
     figures = f"{us:.2f} | {floor:.2f} | {us / floor:.2f} | {measured:.2f}"
     return f"| {n}x{k} | {m} | {figures} | `{schedule}` |", us / floor
 

@@ -28,3 +28,18 @@ def add_tenon(parser):
         default=os.path.join(BUILD_BIN, "tenon"),
         help="default: %(default)s",
     )
+
+
+def add_bin(parser, programs="tenon and tenon-opt"):
+    """--bin, the folder of the programs that are run."""
+    parser.add_argument(
+        "--bin",
+        metavar="FOLDER",
+        default=BUILD_BIN,
+        help=f"where to find {programs} (default: %(default)s)",
+    )
+
+
+def set_words(values):
+    """The options of tenon that set static parameters of an op."""
+    return [word for item in values.items() for word in ("--set", "=".join(map(str, item)))]
