@@ -18,6 +18,12 @@ namespace tenon::kernels::dense {
 inline constexpr int64_t packedRows = 16;
 inline constexpr int64_t scaleRows = 32;
 
+/// Bits of an element of a memref.
+inline int64_t bitsOf(mlir::Value operand) {
+  return llvm::cast<mlir::MemRefType>(operand.getType())
+      .getElementTypeBitWidth();
+}
+
 /// Strides of some dimensions of a view, in elements, and the extents of their
 /// blocks (see tile.view).
 struct ViewStrides {

@@ -21,12 +21,6 @@ struct Operand {
   std::optional<Band> scales;
 };
 
-/// Bits of an element of a memref.
-inline int64_t bitsOf(mlir::Value operand) {
-  return llvm::cast<mlir::MemRefType>(operand.getType())
-      .getElementTypeBitWidth();
-}
-
 /// Writes the kernel of one op. Methods are in the order of the program.
 class GemmKernel {
 public:

@@ -73,10 +73,6 @@ static int64_t instructionDepth(spec::GemmOp op) {
   return op.getFormat() == spec::GemmFormat::BF16 ? 32 : 128;
 }
 
-static unsigned bitsOf(Value operand) {
-  return cast<MemRefType>(operand.getType()).getElementTypeBitWidth();
-}
-
 /// Bytes of \p rows rows of \p operand in one step.
 static int64_t stepBytes(const GemmSchedule &schedule, int64_t rows,
                          Value operand) {

@@ -45,10 +45,6 @@ private:
 };
 } // namespace
 
-static int64_t bitsOf(Value operand) {
-  return cast<MemRefType>(operand.getType()).getElementTypeBitWidth();
-}
-
 tile::LayoutAttr PackKernel::layoutOf(ArrayRef<int64_t> shape,
                                       ArrayRef<layout::Basis> registers,
                                       ArrayRef<layout::Basis> lanes,
