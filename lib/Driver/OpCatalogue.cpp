@@ -10,16 +10,13 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <fmt/format.h>
-
-#include <cmath>
+#include <fmt/ranges.h>
 
 using namespace tenon;
 using namespace tenon::driver;
 using llvm::StringRef;
 
 using Values = llvm::StringMap<std::string>;
-
-static constexpr StringRef onOff[] = {"on", "off"};
 
 /// A number as MLIR writes floats: shortest, with a point.
 static std::string floatText(const std::string &text) {
@@ -56,32 +53,6 @@ static std::string functionText(StringRef op, llvm::ArrayRef<Operand> operands,
 //===----------------------------------------------------------------------===//
 // tenon.gemm
 //===----------------------------------------------------------------------===//
-
-static constexpr StringRef gemmFormats[] = {"bf16", "fp8", "mxfp4",
-                                            "mxfp8_mxfp4", "bf16_mxfp4"};
-static constexpr StringRef gemmOuts[] = {"bf16", "f32"};
-static constexpr StringRef gemmEpilogues[] = {"none", "add", "sigmoid_gate",
-                                              "situ", "silu"};
-static constexpr StringRef weightLayouts[] = {"row_major", "packed", "aiter",
-                                              "aiter_interleaved"};
-
-static constexpr StringRef scaleLayouts[] = {"row_major", "packed"};
-
-static constexpr OpParameter gemmParameters[] = {
-    {"N", "?", "rows of weights", {}},
-    {"K", "?", "size of a row of x and of weights", {}},
-    {"format", "bf16", "types of x and weights", gemmFormats},
-    {"out", "bf16", "type of out", gemmOuts},
-    {"epilogue", "none", "what becomes of the products", gemmEpilogues},
-    {"beta", "4.0", "of the epilogue situ", {}},
-    {"linear_beta", "25.0", "of the epilogue situ", {}},
-    {"weights", "row_major", "order of weights and of scales per block of them",
-     weightLayouts},
-    {"x_scale", "row_major", "order of scales per block of x", scaleLayouts},
-    {"columns", "off", "whether a call brings a range of columns", onOff},
-    {"rows", "off", "whether a call brings a range of rows", onOff},
-    {"expected_tokens", "16", "the M that schedules are ranked for", {}},
-};
 
 /// A size over \p divisor; one that varies stays so.
 static std::string sizeText(const std::string &size, int64_t divisor) {
@@ -161,31 +132,6 @@ static std::string gemmSpec(Values values) {
 // tenon.kda_decode
 //===----------------------------------------------------------------------===//
 
-static constexpr StringRef gates[] = {"bounded", "softplus"};
-static constexpr StringRef nullSlots[] = {"le0", "lt0"};
-static constexpr StringRef convLayouts[] = {"sd", "ds"};
-static constexpr StringRef stateLayouts[] = {"vk", "kv"};
-static constexpr StringRef normWeights[] = {"f32", "bf16"};
-
-static constexpr OpParameter kdaDecodeParameters[] = {
-    {"H", "12", "heads of this rank", {}},
-    {"D", "128", "size of a head; 128", {}},
-    {"gate", "bounded", "activation of the decay gate", gates},
-    {"lower_bound", "-5", "of the bounded gate, in [-5, 0)", {}},
-    {"norm", "on", "output RMSNorm and sigmoid gate", onOff},
-    {"qk_eps", "1e-6", "added to the sums of squares of q and k", {}},
-    {"norm_eps", "1e-5", "added to the mean of squares of the output", {}},
-    {"null_slot", "le0", "which slots are padding: slot <= 0, or slot < 0",
-     nullSlots},
-    {"conv_layout", "sd", "conv_state [S, L, 3HD] or [S, 3HD, L]", convLayouts},
-    {"state_layout", "vk",
-     "state [S, H, v, k] or [S, H, k, v]; both have one shape, so a transposed "
-     ".npy file cannot be detected",
-     stateLayouts},
-    {"conv_start", "off", "whether the operand conv_start is present", onOff},
-    {"norm_weight", "f32", "type of norm_weight", normWeights},
-};
-
 static std::string kdaDecodeSpec(Values values) {
   int64_t heads = 0;
   (void)StringRef(values["H"]).getAsInteger(10, heads);
@@ -243,18 +189,6 @@ static std::string kdaDecodeSpec(Values values) {
 // tenon.pack
 //===----------------------------------------------------------------------===//
 
-static constexpr StringRef packTypes[] = {"bf16", "fp8", "fp4"};
-static constexpr StringRef packOrders[] = {"packed", "aiter",
-                                           "aiter_interleaved"};
-
-static constexpr OpParameter packParameters[] = {
-    {"N", "?", "rows of weights", {}},
-    {"K", "?", "size of a row of weights", {}},
-    {"type", "bf16", "type of weights", packTypes},
-    {"order", "packed", "order to write them in", packOrders},
-    {"scales", "off", "whether there are scales per block of 32", onOff},
-};
-
 static std::string packSpec(Values values) {
   std::string element = values["type"] == "bf16"  ? "bf16"
                         : values["type"] == "fp8" ? "f8E4M3FN"
@@ -281,41 +215,21 @@ static std::string packSpec(Values values) {
 }
 
 //===----------------------------------------------------------------------===//
-// The catalogue
+// Contracts and specs
 //===----------------------------------------------------------------------===//
 
-static constexpr OpEntry entries[] = {
-    {"gemm", "a product of activations and weights with an epilogue",
-     gemmParameters},
-    {"kda_decode", "one decode step of Kimi Delta Attention for N requests",
-     kdaDecodeParameters},
-    {"pack", "weights from row-major into the order that a kernel reads",
-     packParameters},
-};
-
-llvm::ArrayRef<OpEntry> driver::opCatalogue() { return entries; }
-
-static llvm::Expected<const OpEntry *> findOp(StringRef name) {
-  name.consume_front("tenon.");
-  const OpEntry *found = llvm::find_if(
-      entries, [&](const OpEntry &entry) { return entry.name == name; });
-  if (found != std::end(entries)) {
-    return found;
-  }
-  std::string known = llvm::join(
-      llvm::map_range(entries, [](const OpEntry &entry) { return entry.name; }),
-      ", ");
-  return llvm::createStringError("unknown op '" + name.str() +
-                                 "'; there are: " + known);
+/// The function that writes specs of an op.
+static std::string (*writerOf(std::string_view op))(Values) {
+  return op == "gemm" ? gemmSpec : op == "pack" ? packSpec : kdaDecodeSpec;
 }
 
 llvm::Expected<std::string> driver::opContract(StringRef name) {
-  auto entry = findOp(name);
+  runtime::Result<const runtime::OpEntry *> entry = runtime::findOp(name);
   if (!entry) {
-    return entry.takeError();
+    return llvm::createStringError(entry.error().message);
   }
   // One section per op in the page that mlir-tblgen writes.
-  std::string heading = fmt::format("### `tenon.{}`", (*entry)->name.str());
+  std::string heading = fmt::format("### `tenon.{}`", (*entry)->name);
   StringRef page = tenonOpDocs;
   size_t begin = page.find(heading);
   size_t end = std::min(page.find("\n### ", begin + heading.size()),
@@ -323,82 +237,34 @@ llvm::Expected<std::string> driver::opContract(StringRef name) {
   std::string text = page.slice(begin, end).str();
   text += "\n#### Parameters of `--set`\n\n| name | default | values | meaning "
           "|\n|---|---|---|---|\n";
-  for (const OpParameter &parameter : (*entry)->parameters) {
-    text += fmt::format("| {} | {} | {} | {} |\n", parameter.name.str(),
-                        parameter.defaultValue.str(),
-                        !parameter.choices.empty()
-                            ? llvm::join(parameter.choices, ", ")
-                        : parameter.defaultValue == "?" ? "number or ?"
-                                                        : "number",
-                        parameter.help.str());
+  for (const runtime::OpParameter &parameter : (*entry)->parameters) {
+    text += fmt::format(
+        "| {} | {} | {} | {} |\n", parameter.name, parameter.defaultValue,
+        !parameter.choices.empty()
+            ? fmt::format("{}", fmt::join(parameter.choices, ", "))
+        : parameter.defaultValue == "?" ? "number or ?"
+                                        : "number",
+        parameter.help);
   }
   return text;
-}
-
-/// Checks one value against its parameter.
-static llvm::Error checkValue(const OpParameter &parameter, StringRef value) {
-  if (!parameter.choices.empty()) {
-    if (llvm::is_contained(parameter.choices, value)) {
-      return llvm::Error::success();
-    }
-    return llvm::createStringError("--set " + parameter.name.str() +
-                                   ": expected " +
-                                   llvm::join(parameter.choices, " or ") +
-                                   ", found '" + value.str() + "'");
-  }
-  double number = 0.0;
-  int64_t integer = 0;
-  bool isSize = parameter.defaultValue == "?";
-  if (isSize && value == "?") {
-    return llvm::Error::success();
-  }
-  bool whole = StringRef(parameter.defaultValue).find_first_of(".e") ==
-                   StringRef::npos &&
-               parameter.defaultValue[0] != '-';
-  if (value.trim() != value ||
-      (whole ? value.getAsInteger(10, integer) || integer <= 0
-             : value.getAsDouble(number) || !std::isfinite(number))) {
-    return llvm::createStringError("--set " + parameter.name.str() +
-                                   ": expected a " +
-                                   (isSize  ? "positive integer or ?"
-                                    : whole ? "positive integer"
-                                            : "number") +
-                                   ", found '" + value.str() + "'");
-  }
-  return llvm::Error::success();
 }
 
 llvm::Expected<std::string>
 driver::specText(StringRef name,
                  llvm::ArrayRef<std::pair<std::string, std::string>> settings) {
-  auto entry = findOp(name);
+  runtime::Result<const runtime::OpEntry *> entry = runtime::findOp(name);
   if (!entry) {
-    return entry.takeError();
+    return llvm::createStringError(entry.error().message);
+  }
+  auto complete = runtime::completeSettings(
+      **entry, runtime::Settings(settings.begin(), settings.end()));
+  if (auto *error = std::get_if<runtime::SettingError>(&complete)) {
+    return llvm::createStringError("--set " + error->parameter + ": " +
+                                   error->message);
   }
   Values values;
-  for (const OpParameter &parameter : (*entry)->parameters) {
-    values[parameter.name] = parameter.defaultValue.str();
-  }
-  for (const auto &[key, value] : settings) {
-    const OpParameter *parameter =
-        llvm::find_if((*entry)->parameters, [&](const OpParameter &candidate) {
-          return candidate.name == key;
-        });
-    if (parameter == (*entry)->parameters.end()) {
-      std::string known = llvm::join(
-          llvm::map_range((*entry)->parameters,
-                          [](const OpParameter &other) { return other.name; }),
-          ", ");
-      return llvm::createStringError(
-          "--set " + key + ": " + (*entry)->name.str() +
-          " has no such parameter; there are: " + known);
-    }
-    if (llvm::Error error = checkValue(*parameter, value)) {
-      return std::move(error);
-    }
+  for (const auto &[key, value] : std::get<runtime::Settings>(complete)) {
     values[key] = value;
   }
-  return (*entry)->name == "gemm"   ? gemmSpec(values)
-         : (*entry)->name == "pack" ? packSpec(values)
-                                    : kdaDecodeSpec(values);
+  return writerOf((*entry)->name)(values);
 }

@@ -12,8 +12,8 @@ using namespace tenon::cli;
 
 static int opsCommand(const std::string &name) {
   if (name.empty()) {
-    for (const driver::OpEntry &entry : driver::opCatalogue()) {
-      fmt::print("{:<16} {}\n", entry.name.str(), entry.summary.str());
+    for (const runtime::OpEntry &entry : runtime::opEntries()) {
+      fmt::print("{:<16} {}\n", entry.name, entry.summary);
     }
     fmt::print("\n`tenon ops NAME` prints an op's contract and parameters.\n");
     return Success;

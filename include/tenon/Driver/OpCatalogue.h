@@ -1,8 +1,11 @@
-//===- OpCatalogue.h - the ops by name --------------------------*- C++ -*-===//
+//===- OpCatalogue.h - contracts and specs of the ops ------------*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_DRIVER_OPCATALOGUE_H
 #define TENON_DRIVER_OPCATALOGUE_H
+
+#include "tenon/Runtime/OpParameters.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -10,29 +13,8 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace tenon::driver {
-
-/// A static parameter of an op as `--set` names it.
-struct OpParameter {
-  llvm::StringRef name;
-  llvm::StringRef defaultValue;
-  llvm::StringRef help;
-  /// The values it can take; empty for numbers, and for sizes, whose default is
-  /// "?" (it varies from call to call).
-  llvm::ArrayRef<llvm::StringRef> choices;
-};
-
-/// An op of the tenon dialect that specs can be written for.
-struct OpEntry {
-  llvm::StringRef name; ///< without the dialect's prefix
-  llvm::StringRef summary;
-  llvm::ArrayRef<OpParameter> parameters;
-};
-
-/// All ops, in alphabetical order.
-llvm::ArrayRef<OpEntry> opCatalogue();
 
 /// The contract of the op called \p name as Markdown, generated from TableGen.
 llvm::Expected<std::string> opContract(llvm::StringRef name);
