@@ -131,6 +131,11 @@ struct TileInsertBarriers
     // A stage that is known at run time only may be any.
     int64_t bytes = cast<tile::LdsType>(buffer.getType()).getBytes();
     int64_t offset = 0;
+    while (auto part = buffer.getDefiningOp<tile::LdsPartOp>()) {
+      access.exact = false;
+      offset += part.getByteOffset();
+      buffer = part.getBuffer();
+    }
     while (auto stage = buffer.getDefiningOp<tile::LdsStageOp>()) {
       tile::LdsType type = stage.getBuffer().getType();
       if (auto known = stage.getConstantStage()) {

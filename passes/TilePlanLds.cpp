@@ -60,14 +60,15 @@ void followToken(Value token, SmallVectorImpl<Operation *> &uses) {
   }
 }
 
-/// What accesses an LDS buffer or a stage of it. A copy does until the wait.
+/// What accesses an LDS buffer, a stage or a part of it. A copy does until the
+/// wait.
 SmallVector<Operation *> accessesOf(Value buffer) {
   SmallVector<Operation *> accesses;
   SmallVector<Value> buffers = {buffer};
   while (!buffers.empty()) {
     for (Operation *user : buffers.pop_back_val().getUsers()) {
-      if (auto stage = dyn_cast<tile::LdsStageOp>(user)) {
-        buffers.push_back(stage.getResult());
+      if (isa<tile::LdsStageOp, tile::LdsPartOp>(user)) {
+        buffers.push_back(user->getResult(0));
         continue;
       }
       accesses.push_back(user);

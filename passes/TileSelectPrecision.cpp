@@ -101,7 +101,7 @@ instructionsFor(Type lhs, Type rhs, bool isScaled,
   return known;
 }
 
-/// How the waves may share the rows of \p mma, each way as (rows, columns) of a
+/// How \p waves may share the rows of \p mma, each way as (rows, columns) of a
 /// wave.
 static SmallVector<std::pair<int64_t, int64_t>> sharesOf(tile::MmaOp mma,
                                                          int64_t waves) {
@@ -129,15 +129,21 @@ struct TileSelectPrecision
   std::optional<Choice> firstThatFits(tile::MmaOp mma,
                                       ArrayRef<target::Mfma> instructions) {
     int64_t depth = mma.getDepth();
-    for (const target::Mfma &mfma : instructions) {
-      int64_t mn = mfma.m;
-      int64_t k = mfma.k;
-      for (auto [rows, columns] : sharesOf(mma, waves(mma))) {
-        if (depth % k == 0 && rows % mn == 0 && columns % mn == 0) {
-          double count = static_cast<double>(rows / mn) * (columns / mn) *
-                         static_cast<double>(depth / k);
-          return Choice{{mn, k}, count * mfma.cycles()};
+    // Of a product too small for all waves, groups of them compute the same.
+    for (int64_t sharing = waves(mma); sharing > 0; sharing /= 2) {
+      for (const target::Mfma &mfma : instructions) {
+        int64_t mn = mfma.m;
+        int64_t k = mfma.k;
+        for (auto [rows, columns] : sharesOf(mma, sharing)) {
+          if (depth % k == 0 && rows % mn == 0 && columns % mn == 0) {
+            double count = static_cast<double>(rows / mn) * (columns / mn) *
+                           static_cast<double>(depth / k);
+            return Choice{{mn, k}, count * mfma.cycles()};
+          }
         }
+      }
+      if (sharing % 2 != 0) {
+        break;
       }
     }
     return std::nullopt;

@@ -570,8 +570,14 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
 //===----------------------------------------------------------------------===//
 
 AllocLdsOp tenon::tile::allocationOf(Value buffer) {
-  while (auto stage = buffer.getDefiningOp<LdsStageOp>()) {
-    buffer = stage.getBuffer();
+  while (Operation *op = buffer.getDefiningOp()) {
+    if (auto stage = dyn_cast<LdsStageOp>(op)) {
+      buffer = stage.getBuffer();
+    } else if (auto part = dyn_cast<LdsPartOp>(op)) {
+      buffer = part.getBuffer();
+    } else {
+      break;
+    }
   }
   return buffer.getDefiningOp<AllocLdsOp>();
 }

@@ -258,6 +258,45 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "A tile whose elements are their own coordinates";
+  let description = [{
+    Element `[i, j, ...]` is the coordinate along `dim`: masks of what lies above a
+    diagonal or beyond an end are comparisons of such tiles.
+
+    ```mlir
+    %row = tile.iota dim 0 : tensor<64x64xi32>
+    %column = tile.iota dim 1 : tensor<64x64xi32>
+    %below = arith.cmpi slt, %column, %row : tensor<64x64xi32>
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let results = (outs StaticShapeTensorOf<[I32]>:$result);
+  let assemblyFormat = "`dim` $dim attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "A tile with its dimensions in another order";
+  let description = [{
+    Dimension `i` of the result is dimension `permutation[i]` of the source. It
+    costs nothing: the elements stay where they are, under other coordinates.
+
+    ```mlir
+    %t = tile.transpose %a [1, 0] : tensor<64x16xf32> -> tensor<16x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tensor:$source, DenseI64ArrayAttr:$permutation);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$source $permutation attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::SmallVector<unsigned> getOrder();
+    /// The permutation that undoes this one.
+    ::mlir::SmallVector<unsigned> getInverseOrder();
+  }];
+}
+
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "Repeats a tile along new dimensions";
   let description = [{
@@ -504,6 +543,36 @@ def Tile_LdsStageOp : Tile_Op<"lds_stage", [Pure]> {
   let extraClassDeclaration = [{
     /// The stage, when it is known.
     std::optional<int64_t> getConstantStage();
+  }];
+}
+
+def Tile_LdsPartOp : Tile_Op<"lds_part", [Pure]> {
+  let summary = "A part of an LDS buffer as a buffer of its own shape";
+  let description = [{
+    The result's first element is element `offset` of the buffer, counted in
+    memory order, and its layout says how far apart its others are: blocks along
+    a diagonal, every second row, rows regrouped. It lies within the buffer,
+    whose layout, like the result's, has no swizzle and no padding, and whose
+    elements are of the same type. Buffers of several stages are cut first
+    (`tile.lds_stage`).
+
+    ```mlir
+    // The four diagonal 16x16 blocks of 64x64, in rows of 68.
+    %d = tile.lds_part %b at 0
+        : !tile.lds<64x64xf32, #tile.lds_layout<[64, 64] of 32 bits, strides = [68, 1]>>
+        -> !tile.lds<4x16x16xf32, #tile.lds_layout<[4, 16, 16] of 32 bits, strides = [1104, 68, 1]>>
+    ```
+  }];
+  let arguments = (ins Tile_LdsType:$buffer,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$offset);
+  let results = (outs Tile_LdsType:$result);
+  let assemblyFormat = [{
+    $buffer `at` $offset attr-dict `:` type($buffer) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Where the part begins in the buffer.
+    int64_t getByteOffset();
   }];
 }
 

@@ -101,24 +101,31 @@ std::vector<Seed> Island::accumulators() const {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(mma.getType()).getShape();
     int64_t slices = shape.size() == 3 ? shape.front() : 1;
     std::optional<ArrayRef<int64_t>> given = mma.getWaves();
-    for (int64_t wavesM = 1; wavesM * slices <= waves; ++wavesM) {
-      if (waves % (wavesM * slices) != 0 || (given && (*given)[0] != wavesM)) {
-        continue;
-      }
-      // Rows of the instruction along n: a lane then holds consecutive elements
-      // of a row of the result.
-      auto layout = layout::mfmaTile(
-          shape[shape.size() - 2], shape.back(),
-          {(*mma.getInstruction())[0], wavesM,
-           static_cast<int64_t>(waves) / (wavesM * slices), /*rowDim=*/1,
-           /*replicas=*/slices, /*wholeRows=*/readsBlocks(mma)});
-      if (layout && shape.size() == 3) {
-        layout = layout::sliceOverWaves(*layout, slices);
-      }
-      if (layout) {
-        seeds.push_back({value, std::move(*layout)});
-      } else {
-        llvm::consumeError(layout.takeError());
+    // All waves share the product, or, where it is too small, as many of them
+    // as can.
+    for (int64_t replicas = 1; seeds.empty() && replicas * slices <= waves;
+         replicas *= 2) {
+      int64_t sharing = waves / (slices * replicas);
+      for (int64_t wavesM = 1; wavesM <= sharing; ++wavesM) {
+        if (sharing * slices * replicas != waves || sharing % wavesM != 0 ||
+            (given && (*given)[0] != wavesM)) {
+          continue;
+        }
+        // Rows of the instruction along n: a lane then holds consecutive
+        // elements of a row of the result.
+        auto layout = layout::mfmaTile(shape[shape.size() - 2], shape.back(),
+                                       {(*mma.getInstruction())[0], wavesM,
+                                        sharing / wavesM,
+                                        /*rowDim=*/1, slices * replicas,
+                                        /*wholeRows=*/readsBlocks(mma)});
+        if (layout && shape.size() == 3) {
+          layout = layout::sliceOverWaves(*layout, slices);
+        }
+        if (layout) {
+          seeds.push_back({value, std::move(*layout)});
+        } else {
+          llvm::consumeError(layout.takeError());
+        }
       }
     }
     break;
@@ -368,6 +375,51 @@ static LogicalResult checkTiles(tile::KernelOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+/// How many of the operands of \p mma that are placed would go through LDS.
+static unsigned exchangedOperands(tile::MmaOp mma) {
+  FailureOr<MmaLayouts> wanted =
+      operandLayouts(mma, tile::getLayout(mma.getType()).getLayout());
+  if (failed(wanted)) {
+    return 0;
+  }
+  unsigned count = 0;
+  for (auto [operand, layout] : {std::pair(mma.getLhs(), wanted->lhs),
+                                 std::pair(mma.getRhs(), wanted->rhs)}) {
+    tile::LayoutAttr held = tile::getLayout(operand.getType());
+    count += held && !assign::avoidsLds(held.getLayout(), layout);
+  }
+  return count;
+}
+
+/// Gives products whose operands are accumulators of others the contraction
+/// order in which these serve as they are.
+static void relabelContractions(tile::KernelOp kernel) {
+  kernel.walk([](tile::MmaOp mma) {
+    if (mma.getContraction() || mma.getLhsScale() || mma.getRhsScale() ||
+        !mma.getInstruction() || !tile::getLayout(mma.getType())) {
+      return;
+    }
+    unsigned best = exchangedOperands(mma);
+    int64_t depth = (*mma.getInstruction())[1];
+    int64_t count = mma.getDepth() / depth;
+    std::optional<std::array<int64_t, 2>> chosen;
+    for (int64_t steps = 2; best != 0 && count % steps == 0; steps *= 2) {
+      for (int64_t run = 1; depth % run == 0; run *= 2) {
+        mma.setContraction(ArrayRef<int64_t>{run, steps});
+        unsigned exchanged = exchangedOperands(mma);
+        if (exchanged < best) {
+          best = exchanged;
+          chosen = {run, steps};
+        }
+      }
+    }
+    mma.removeContractionAttr();
+    if (chosen) {
+      mma.setContraction(ArrayRef<int64_t>(*chosen));
+    }
+  });
+}
+
 LogicalResult tenon::assign::placeIslands(tile::KernelOp kernel) {
   if (failed(checkTiles(kernel))) {
     return failure();
@@ -427,6 +479,9 @@ LogicalResult tenon::assign::placeIslands(tile::KernelOp kernel) {
       for (const auto &[value, layout] : placement) {
         setLayout(value, layout);
       }
+    }
+    if (accumulators) {
+      relabelContractions(kernel);
     }
   }
   return insertConversions(kernel);

@@ -25,7 +25,7 @@ bool assign::isElementwise(Operation *op) {
 }
 
 bool assign::isRematerialisable(Operation *op) {
-  return isa<arith::ConstantOp, tile::SplatOp>(op) &&
+  return isa<arith::ConstantOp, tile::SplatOp, tile::IotaOp>(op) &&
          isa<RankedTensorType>(op->getResult(0).getType());
 }
 
@@ -332,6 +332,15 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
       .Case<tile::StackOp>([&](auto stack) {
         relateSlices(stack.getResult(), stack.getSources(), stack.getDim());
       })
+      .Case<tile::TransposeOp>([&](auto transpose) {
+        if (value == transpose.getSource()) {
+          assignTile(transpose.getResult(),
+                     layout.transposed(transpose.getOrder()));
+        } else {
+          assignTile(transpose.getSource(),
+                     layout.transposed(transpose.getInverseOrder()));
+        }
+      })
       .Case<tile::ReduceOp, tile::DotOp>([&](auto reduce) {
         // Only downwards: the result does not say how the rest was spread.
         if (value != reduce.getResult() &&
@@ -405,8 +414,8 @@ SmallVector<Value> assign::tiedTo(Value value) {
       return;
     }
     if (!isElementwise(op) &&
-        !isa<tile::ExtractOp, tile::StackOp, tile::ReduceOp, tile::DotOp,
-             tile::BroadcastOp, tile::DequantizeOp>(op)) {
+        !isa<tile::ExtractOp, tile::StackOp, tile::TransposeOp, tile::ReduceOp,
+             tile::DotOp, tile::BroadcastOp, tile::DequantizeOp>(op)) {
       return;
     }
     llvm::append_range(tied, op->getOperands());

@@ -13,7 +13,8 @@ namespace tenon::assign {
 /// An operation that works element by element on tiles of one layout.
 bool isElementwise(mlir::Operation *op);
 
-/// A constant tile, or a splat: costs nothing in any layout.
+/// A constant tile, a splat, or coordinates: costs next to nothing in any
+/// layout.
 bool isRematerialisable(mlir::Operation *op);
 
 /// The layout of a tile of rank 0: one register, the same on every thread.

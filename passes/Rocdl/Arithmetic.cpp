@@ -236,8 +236,9 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
   emitted.width = widthFor(layout->numRegisters());
   SmallVector<Parts> sources;
   for (Value operand : op->getOperands()) {
-    sources.push_back(isa<RankedTensorType>(operand.getType()) ? pairs(operand)
-                                                               : Parts());
+    sources.push_back(isa<RankedTensorType>(operand.getType())
+                          ? repack(parts(operand), emitted.width)
+                          : Parts());
   }
   Type element = cast<RankedTensorType>(result.getType()).getElementType();
   Type type = emitted.width == 1
@@ -270,6 +271,49 @@ LogicalResult Emitter::emitBroadcast(tile::BroadcastOp op) {
   Parts emitted = rename(pairs(op.getSource()),
                          layout->sliceRegisterMap(op.getRepeatedDims()));
   tiles[op.getResult()] = std::move(emitted);
+  return success();
+}
+
+LogicalResult Emitter::emitIota(tile::IotaOp op) {
+  auto layout = layoutOf(op.getResult());
+  if (failed(layout)) {
+    return failure();
+  }
+  unsigned dim = op.getDim();
+  FailureOr<Value> ofThread = threadCoordinate(*layout, dim);
+  if (failed(ofThread)) {
+    return failure();
+  }
+  SmallVector<Value> elements;
+  for (int64_t reg = 0; reg < layout->numRegisters(); ++reg) {
+    int64_t ofRegister = layout->coordinates(reg, 0, 0)[dim];
+    Value constant = i32(ofRegister);
+    if (!*ofThread) {
+      elements.push_back(constant);
+    } else if (ofRegister == 0) {
+      elements.push_back(*ofThread);
+    } else if (overlapsThreads(*layout, dim, ofRegister)) {
+      // Bits of registers and threads are combined by xor; modes lie above.
+      int64_t block = int64_t(1) << layout->coreBits(dim);
+      Value low =
+          LLVM::XOrOp::create(b, loc, *ofThread, i32(ofRegister % block));
+      elements.push_back(addI32(low, i32(ofRegister / block * block)));
+    } else {
+      elements.push_back(addI32(*ofThread, constant));
+    }
+  }
+  tiles[op.getResult()] = fromElements(elements);
+  return success();
+}
+
+LogicalResult Emitter::emitTranspose(tile::TransposeOp op) {
+  auto source = layoutOf(op.getSource());
+  auto result = layoutOf(op.getResult());
+  if (failed(source) || failed(result)) {
+    return failure();
+  }
+  Parts kept = parts(op.getSource());
+  tiles[op.getResult()] = std::move(kept);
   return success();
 }
 

@@ -198,6 +198,9 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case<tile::BroadcastOp>([&](auto cast) { return emitBroadcast(cast); })
       .Case<tile::ExtractOp>([&](auto extract) { return emitExtract(extract); })
       .Case<tile::StackOp>([&](auto stack) { return emitStack(stack); })
+      .Case<tile::IotaOp>([&](auto iota) { return emitIota(iota); })
+      .Case<tile::TransposeOp>(
+          [&](auto transpose) { return emitTranspose(transpose); })
       .Case<tile::ConvertLayoutOp>([&](auto cast) { return emitConvert(cast); })
       .Case<tile::ReduceOp>([&](auto reduce) {
         return emitReduction(reduce, reduce.getSource(), Value(),
@@ -208,7 +211,7 @@ LogicalResult Emitter::emitOp(Operation *op) {
                              tile::ReduceKind::Add, dot.getReducedDims());
       })
       .Case<tile::AllocLdsOp>([](auto) { return success(); })
-      .Case<tile::LdsStageOp>([](auto) { return success(); })
+      .Case<tile::LdsStageOp, tile::LdsPartOp>([](auto) { return success(); })
       .Case<tile::CopyToLdsOp>([&](auto copy) { return emitCopy(copy); })
       .Case<tile::WaitCopiesOp>([&](auto wait) {
         emitWait(wait);

@@ -163,6 +163,8 @@ private:
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
   mlir::LogicalResult emitBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult emitExtract(tile::ExtractOp op);
+  mlir::LogicalResult emitIota(tile::IotaOp op);
+  mlir::LogicalResult emitTranspose(tile::TransposeOp op);
   mlir::LogicalResult emitStack(tile::StackOp op);
   mlir::LogicalResult emitConvert(tile::ConvertLayoutOp op);
   mlir::Value transcendental(mlir::Operation *op, mlir::Value x);

@@ -80,8 +80,9 @@ static bool canSink(Operation *op) {
   }
   return op->hasTrait<OpTrait::Elementwise>() ||
          isa<arith::ConstantOp, tile::SplatOp, tile::BroadcastOp,
-             tile::ExtractOp, tile::StackOp, tile::ConvertLayoutOp,
-             tile::ReduceOp, tile::DotOp, tile::LdsLoadOp>(op);
+             tile::ExtractOp, tile::StackOp, tile::IotaOp, tile::TransposeOp,
+             tile::ConvertLayoutOp, tile::ReduceOp, tile::DotOp,
+             tile::LdsLoadOp>(op);
 }
 
 void Emitter::planSinking() {

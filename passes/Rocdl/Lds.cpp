@@ -66,6 +66,10 @@ Value Emitter::opaque(Value value, StringRef constraint) {
 
 FailureOr<LdsPlace> Emitter::ldsPlace(Operation *op, Value buffer) {
   LdsPlace place;
+  while (auto part = buffer.getDefiningOp<tile::LdsPartOp>()) {
+    place.begin += part.getByteOffset();
+    buffer = part.getBuffer();
+  }
   while (auto stage = buffer.getDefiningOp<tile::LdsStageOp>()) {
     tile::LdsType type = stage.getBuffer().getType();
     if (auto known = stage.getConstantStage()) {

@@ -293,3 +293,25 @@ tile.kernel @packed(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32} {
       : tensor<16x32xbf16>, tensor<32x32xbf16>, tensor<16x32xf32>
   tile.return
 }
+
+// What a product gives is the operand of the next where it lies, as it is and
+// transposed: the contraction follows it. The product of 16x16 is too small for two waves,
+// so both compute it.
+// CHECK-LABEL: tile.kernel @transposed_chain(
+tile.kernel @transposed_chain(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 2 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [16, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %a = tile.load %v[%c0, %c0] : !tile.view<2 x f32> -> tensor<16x16xf32>
+  %at = tile.transpose %a [1, 0] : tensor<16x16xf32> -> tensor<16x16xf32>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  // CHECK: tile.mma %{{.*}} {instruction = array<i64: 16, 4>} : {{.*}} wave = {{\[\[}}0, 0]]
+  %b = tile.mma %a, %at, %zero {instruction = array<i64: 16, 4>} : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
+  // CHECK-NEXT: %[[BT:.*]] = tile.transpose
+  %bt = tile.transpose %b [1, 0] : tensor<16x16xf32> -> tensor<16x16xf32>
+  // CHECK-NOT: lds
+  // CHECK-NOT: convert_layout
+  // CHECK: tile.mma %{{.*}}, %[[BT]], %{{.*}} {contraction = array<i64: 1, 4>, instruction = array<i64: 16, 4>}
+  %c = tile.mma %b, %bt, %b {instruction = array<i64: 16, 4>} : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
+  tile.store %c, %v[%c0, %c0] : tensor<16x16xf32>, !tile.view<2 x f32>
+  tile.return
+}

@@ -179,6 +179,25 @@ tile.kernel @stages(%f: f32, %i: i32) attributes {waves = 4 : i32} {
   tile.return
 }
 
+// Parts depend on each other where their bytes meet.
+// CHECK-LABEL: tile.kernel @parts(
+tile.kernel @parts(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<128xf32>
+  %a = tile.alloc_lds at 0 : !tile.lds<384xf32>
+  %front = tile.lds_part %a at 0 : !tile.lds<384xf32> -> !tile.lds<128xf32>
+  %middle = tile.lds_part %a at 64 : !tile.lds<384xf32> -> !tile.lds<128xf32>
+  %back = tile.lds_part %a at 128 : !tile.lds<384xf32> -> !tile.lds<128xf32>
+  // CHECK: tile.lds_store
+  // CHECK-NOT: tile.barrier
+  // CHECK: tile.lds_load
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_load
+  tile.lds_store %t, %front : tensor<128xf32>, !tile.lds<128xf32>
+  %x = tile.lds_load %back : !tile.lds<128xf32> -> tensor<128xf32>
+  %y = tile.lds_load %middle : !tile.lds<128xf32> -> tensor<128xf32>
+  tile.return
+}
+
 // Two stages, one copy ahead. The wait makes one barrier necessary before the read; the
 // read is what the next iteration's copy must not overtake.
 // CHECK-LABEL: tile.kernel @double_buffered(

@@ -15,11 +15,11 @@ tile.kernel @types(%p: !tile.ptr<f32>) attributes {waves = 1 : i32} {
 
 module attributes {tile.target = #tile.target<"gfx950">} {
 tile.kernel @shape(%p: !tile.ptr<f32>) attributes {waves = 2 : i32} {
-  %a = arith.constant dense<1.0> : tensor<16x32xbf16>
+  %a = arith.constant dense<1.0> : tensor<24x32xbf16>
   %b = arith.constant dense<1.0> : tensor<32x16xbf16>
-  %c = arith.constant dense<0.0> : tensor<16x16xf32>
-  // expected-error @+1 {{no instruction for 'bf16' divides [16, 32] by [32, 16] among 2 waves}}
-  %r = tile.mma %a, %b, %c : tensor<16x32xbf16>, tensor<32x16xbf16>, tensor<16x16xf32>
+  %c = arith.constant dense<0.0> : tensor<24x16xf32>
+  // expected-error @+1 {{no instruction for 'bf16' divides [24, 32] by [32, 16] among 2 waves}}
+  %r = tile.mma %a, %b, %c : tensor<24x32xbf16>, tensor<32x16xbf16>, tensor<24x16xf32>
   tile.return
 }
 }

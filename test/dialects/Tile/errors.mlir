@@ -874,3 +874,77 @@ tile.kernel @k(%p: !tile.ptr<i32>) attributes {waves = 1 : i32} {
   %r = tile.mma %a, %b, %c {accuracy = 1.0e-3 : f64} : tensor<16x32xbf16>, tensor<32x16xbf16>, tensor<16x16xf32>
   tile.return
 }
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  // expected-error @+1 {{dim must be below the rank 2, found 2}}
+  %i = tile.iota dim 2 : tensor<4x64xi32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<4x64xf32>
+  // expected-error @+1 {{expected a permutation of 2 dimensions, found [1, 1]}}
+  %b = tile.transpose %a [1, 1] : tensor<4x64xf32> -> tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<4x64xf32>
+  // expected-error @+1 {{expected a result of 'tensor<64x4xf32>', found 'tensor<4x64xf32>'}}
+  %b = tile.transpose %a [1, 0] : tensor<4x64xf32> -> tensor<4x64xf32>
+  tile.return
+}
+
+// -----
+
+// Lanes along the columns stay along what the columns become.
+#l = #tile.layout<[4, 64], register = [[1, 0], [2, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>
+#r = #tile.layout<[64, 4], register = [[1, 0], [2, 0]], lane = [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1], [0, 2]], wave = []>
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<4x64xf32, #l>
+  // expected-error @+1 {{the result's layout is not the transposed one}}
+  %b = tile.transpose %a [1, 0] : tensor<4x64xf32, #l> -> tensor<64x4xf32, #r>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = tile.alloc_lds : !tile.lds<64xf32, stages = 2>
+  // expected-error @+1 {{cuts buffers of one stage}}
+  %b = tile.lds_part %a at 0 : !tile.lds<64xf32, stages = 2> -> !tile.lds<32xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = tile.alloc_lds : !tile.lds<64xf32>
+  // expected-error @+1 {{expected elements of 'f32' in whole bytes, found 'bf16'}}
+  %b = tile.lds_part %a at 0 : !tile.lds<64xf32> -> !tile.lds<32xbf16>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = tile.alloc_lds : !tile.lds<64xf32, #tile.lds_layout<[64] of 32 bits, strides = [1], padding = 16 after 64>>
+  // expected-error @+1 {{cuts layouts without swizzle and padding}}
+  %b = tile.lds_part %a at 0 : !tile.lds<64xf32, #tile.lds_layout<[64] of 32 bits, strides = [1], padding = 16 after 64>> -> !tile.lds<32xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = tile.alloc_lds : !tile.lds<64xf32>
+  // expected-error @+1 {{reaches byte 260 of a buffer of 256}}
+  %b = tile.lds_part %a at 33 : !tile.lds<64xf32> -> !tile.lds<32xf32>
+  tile.return
+}

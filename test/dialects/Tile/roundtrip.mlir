@@ -204,4 +204,18 @@ tile.kernel @arrivals(%p: !tile.ptr<f32>, %c: !tile.ptr<i32>, %n: i32) attribute
   tile.return
 }
 
+// Coordinates, transposes, and parts of LDS buffers.
+// CHECK-LABEL: tile.kernel @rearranged(
+tile.kernel @rearranged() attributes {waves = 4 : i32} {
+  // CHECK: %[[I:.*]] = tile.iota dim 1 : tensor<4x64xi32>
+  %i = tile.iota dim 1 : tensor<4x64xi32>
+  // CHECK: tile.transpose %[[I]] [1, 0] : tensor<4x64xi32> -> tensor<64x4xi32>
+  %t = tile.transpose %i [1, 0] : tensor<4x64xi32> -> tensor<64x4xi32>
+  %b = tile.alloc_lds : !tile.lds<64x64xf32>
+  // CHECK: tile.lds_part %{{.*}} at 64 : <64x64xf32> -> <31x64xf32, {{.*}}>
+  %odd = tile.lds_part %b at 64 : !tile.lds<64x64xf32>
+      -> !tile.lds<31x64xf32, #tile.lds_layout<[31, 64] of 32 bits, strides = [128, 1]>>
+  tile.return
+}
+
 }
