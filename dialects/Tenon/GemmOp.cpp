@@ -142,10 +142,10 @@ SmallVector<OperandContract> GemmOp::getOperandContracts() {
 SmallVector<SizeRelation> GemmOp::getSizeRelations() {
   SmallVector<SizeRelation> relations;
   if (isGated() && memrefOf(getWeights()).isDynamicDim(0)) {
-    relations.push_back({"N", 2, "I"});
+    relations.push_back({"N", {{2, "I"}}});
   }
   if (hasBlockScaledWeights() && memrefOf(getX()).isDynamicDim(1)) {
-    relations.push_back({"K", scaleBlock, "K/32"});
+    relations.push_back({"K", {{scaleBlock, "K/32"}}});
   }
   return relations;
 }

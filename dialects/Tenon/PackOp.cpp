@@ -72,7 +72,7 @@ SmallVector<OperandContract> PackOp::getOperandContracts() {
 
 SmallVector<SizeRelation> PackOp::getSizeRelations() {
   if (getScales() && memrefOf(getWeights()).isDynamicDim(1)) {
-    return {{"K", scaleBlock, "K/32"}};
+    return {{"K", {{scaleBlock, "K/32"}}}};
   }
   return {};
 }

@@ -27,12 +27,25 @@ struct ContractDim {
   int64_t multiple = 1;
 };
 
-/// Sizes that vary and depend on each other: \p whole is \p factor times
-/// \p part.
-struct SizeRelation {
-  std::string whole;
+/// A part of a size: \p factor times \p part over \p divisor, rounded down.
+struct SizeTerm {
   int64_t factor = 1;
   std::string part;
+  int64_t divisor = 1;
+};
+
+/// Sizes that vary and depend on each other: \p whole is the sum of \p terms
+/// and \p constant.
+struct SizeRelation {
+  std::string whole;
+  llvm::SmallVector<SizeTerm, 2> terms;
+  int64_t constant = 0;
+};
+
+/// An integer that comes with a call and is at least \p least.
+struct HostScalar {
+  llvm::StringRef name;
+  int64_t least = 0;
 };
 
 /// Two integers that come with a call and bound indices of one dimension of an

@@ -47,6 +47,10 @@ def Tenon_StateLayoutAttr : AttrDef<Tenon_Dialect, "StateLayout",
   let assemblyFormat = "`<` $order `>`";
 }
 
+def Tenon_Products : Tenon_Enum<"Products", "what matrix products are made of", [
+    I32EnumAttrCase<"BF16", 0, "bf16">, I32EnumAttrCase<"FP32", 1, "fp32">]>;
+def Tenon_ProductsAttr : EnumAttr<Tenon_Dialect, Tenon_Products, "products">;
+
 def Tenon_Epilogue : Tenon_Enum<"Epilogue", "what becomes of the products", [
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Add", 1, "add">,
     I32EnumAttrCase<"SigmoidGate", 2, "sigmoid_gate">,

@@ -25,6 +25,10 @@ def Tenon_SpecOpInterface : OpInterface<"SpecOpInterface"> {
       The ranges of indices that the host gives with a call.
     }], "::llvm::SmallVector<::tenon::spec::HostRange>",
       "getHostRanges", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<[{
+      The other integers that the host gives with a call.
+    }], "::llvm::SmallVector<::tenon::spec::HostScalar>",
+      "getHostScalars", (ins), "", [{ return {}; }]>,
   ];
 }
 

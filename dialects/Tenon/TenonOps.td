@@ -7,6 +7,7 @@
 include "dialects/Tenon/TenonAttrs.td"
 include "dialects/Tenon/TenonDialect.td"
 include "dialects/Tenon/TenonInterfaces.td"
+include "dialects/Tenon/KdaPrefillOp.td"
 include "dialects/Tenon/PackOp.td"
 include "dialects/Tenon/SpecOp.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"

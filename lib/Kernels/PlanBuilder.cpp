@@ -52,6 +52,10 @@ PlanBuilder::PlanBuilder(OpBuilder &builder, StringRef name,
   for (const spec::HostRange &range : ranges) {
     scalars.append({range.begin, range.end});
   }
+  SmallVector<spec::HostScalar> single = op.getHostScalars();
+  for (const spec::HostScalar &scalar : single) {
+    scalars.push_back(scalar.name);
+  }
   auto plan = spec::PlanOp::create(
       builder, loc, b.getStringAttr(name), b.getArrayAttr(operands),
       scalars.empty() ? ArrayAttr() : b.getStrArrayAttr(scalars));
@@ -63,6 +67,11 @@ PlanBuilder::PlanBuilder(OpBuilder &builder, StringRef name,
   }
   requireRelations(op.getSizeRelations());
   requireRanges(ranges);
+  for (const spec::HostScalar &entry : single) {
+    require(arith::CmpIPredicate::sge, scalar(entry.name),
+            constant(entry.least),
+            (entry.name + " must be at least " + Twine(entry.least)).str());
+  }
 }
 
 void PlanBuilder::requireContract(const spec::OperandContract &contract) {
@@ -125,12 +134,29 @@ Value PlanBuilder::sizeOf(StringRef symbol) {
 
 void PlanBuilder::requireRelations(ArrayRef<spec::SizeRelation> relations) {
   for (const spec::SizeRelation &relation : relations) {
-    Value whole = sizeOf(relation.whole);
-    Value part = mul(sizeOf(relation.part), constant(relation.factor));
-    require(arith::CmpIPredicate::eq, whole, part,
-            (relation.whole + " must be " + Twine(relation.factor) + " times " +
-             relation.part)
-                .str());
+    Value sum;
+    SmallVector<std::string> parts;
+    for (const spec::SizeTerm &term : relation.terms) {
+      Value part = sizeOf(term.part);
+      std::string text = term.part;
+      if (term.divisor != 1) {
+        part =
+            arith::FloorDivSIOp::create(b, loc, part, constant(term.divisor));
+        text += " / " + std::to_string(term.divisor) + " (rounded down)";
+      }
+      if (term.factor != 1) {
+        part = mul(part, constant(term.factor));
+        text = std::to_string(term.factor) + " times " + text;
+      }
+      sum = sum ? arith::AddIOp::create(b, loc, sum, part) : part;
+      parts.push_back(std::move(text));
+    }
+    if (relation.constant != 0) {
+      sum = arith::AddIOp::create(b, loc, sum, constant(relation.constant));
+      parts.push_back(std::to_string(relation.constant));
+    }
+    require(arith::CmpIPredicate::eq, sizeOf(relation.whole), sum,
+            relation.whole + " must be " + llvm::join(parts, " + "));
   }
 }
 
