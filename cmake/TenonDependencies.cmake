@@ -23,6 +23,8 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
+# xxHash is used as a header.
+find_path(TENON_XXHASH_INCLUDE xxhash.h REQUIRED)
 if(TENON_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()

@@ -13,7 +13,7 @@ packages=(
   llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 clang-22
   libclang-rt-22-dev llvm-22-tools clang-format-22 libfmt-dev
   nlohmann-json3-dev libcli11-dev libssl-dev libgtest-dev libbenchmark-dev libzstd-dev
-  zlib1g-dev cmake ninja-build ccache python3
+  zlib1g-dev libxxhash-dev cmake ninja-build ccache python3
   python3-numpy)
 
 usage() {
@@ -94,7 +94,7 @@ check_without_apt() {
     echo "setup: this system has no apt, and these are missing:" >&2
     printf '       %s\n' "${missing[@]}" >&2
     fail "install them by other means, together with fmt, nlohmann_json, CLI11,
-       OpenSSL, GoogleTest, Google Benchmark, zstd and zlib (with their CMake files).
+       OpenSSL, xxHash, GoogleTest, Google Benchmark, zstd and zlib (with their CMake files).
        An LLVM 22 elsewhere: tools/setup.sh --no-root PREFIX"
   fi
 }
