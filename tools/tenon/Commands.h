@@ -5,6 +5,7 @@
 #define TENON_TOOLS_TENON_COMMANDS_H
 
 #include "tenon/Driver/Compile.h"
+#include "tenon/Runtime/Bundle.h"
 #include "tenon/Sim/Check.h"
 #include "tenon/Sim/Timing.h"
 
@@ -69,7 +70,8 @@ bool writeFile(const std::string &path, llvm::StringRef bytes);
 /// What both compile and run take: a spec file, or an op and its parameters.
 class SpecArguments {
 public:
-  void add(CLI::App &command);
+  /// With \p several, any number of files.
+  void add(CLI::App &command, bool several = false);
 
   /// The parsed spec with its target set. Returns the exit code instead after
   /// printing an error.
@@ -79,6 +81,11 @@ public:
   /// The text of what was loaded.
   const std::string &text() const { return loadedText; }
 
+  /// All that the command line names, each compiled to a kernel of a bundle.
+  /// Returns the exit code instead after printing an error.
+  std::variant<std::vector<runtime::BundleKernel>, int>
+  compileForBundle(bool printRemarks);
+
   driver::CompileOptions compileOptions() const;
 
   /// Writes the tile program to the file of --save-tile, if there is one.
@@ -87,7 +94,15 @@ public:
   bool savesTile() const { return !tileFile.empty(); }
 
 private:
-  std::string path;
+  std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>
+  loadFile(driver::Session &session, const std::string &path);
+  std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>
+  loadOp(driver::Session &session);
+  std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>
+  prepare(mlir::OwningOpRef<mlir::ModuleOp> module);
+  runtime::Settings givenSettings() const;
+
+  std::vector<std::string> paths;
   std::string op;
   std::vector<std::string> settings;
   std::string target = "gfx950";

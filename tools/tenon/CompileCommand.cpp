@@ -33,11 +33,40 @@ static int compileText(const CompileArguments &arguments,
   return writeFile(arguments.output, *text) ? Success : BadInput;
 }
 
+static int compileBundle(CompileArguments &arguments) {
+  if (arguments.report || !arguments.reportJson.empty() || arguments.times ||
+      !arguments.timesJson.empty()) {
+    printError("--report, --times and their JSON forms go with --emit object");
+    return BadInput;
+  }
+  if (arguments.output.empty() || arguments.output == "-") {
+    printError("--emit bundle needs a file: -o FILE.tenon");
+    return BadInput;
+  }
+  auto kernels = arguments.spec.compileForBundle(arguments.remarks);
+  if (int *code = std::get_if<int>(&kernels)) {
+    return *code;
+  }
+  auto bytes = runtime::writeBundle(
+      std::get<std::vector<runtime::BundleKernel>>(std::move(kernels)));
+  runtime::Status written =
+      bytes ? runtime::writeBundleFile(arguments.output, *bytes)
+            : runtime::Status(bytes.error());
+  if (!written) {
+    printError(written.error().message);
+    return BadInput;
+  }
+  return Success;
+}
+
 static int compileCommand(CompileArguments &arguments) {
   if (arguments.spec.savesTile() && arguments.emit != "object") {
     printError("--save-tile writes the program that line tables name: it goes "
                "with --emit object");
     return BadInput;
+  }
+  if (arguments.emit == "bundle") {
+    return compileBundle(arguments);
   }
   driver::Session session(arguments.remarks);
   auto loaded = arguments.spec.load(session);
@@ -111,16 +140,17 @@ static int compileCommand(CompileArguments &arguments) {
 void cli::addCompile(CLI::App &app, Action &action) {
   auto arguments = std::make_shared<CompileArguments>();
   CLI::App *command = app.add_subcommand(
-      "compile", "Compile a spec to a code object, its assembly, or its tile "
-                 "program");
-  arguments->spec.add(*command);
+      "compile", "Compile a spec to a code object, its assembly, its tile "
+                 "program, or a bundle");
+  arguments->spec.add(*command, /*several=*/true);
   command
       ->add_option(
           "--emit", arguments->emit,
           "What to write: spec (the input, for a file to start from), "
           "tile (after tenon-lower-to-tile), isa (assembly), object (a "
-          "linked code object)")
-      ->check(CLI::IsMember({"spec", "tile", "isa", "object"}))
+          "linked code object), bundle (kernels with their plans, for the "
+          "runtime)")
+      ->check(CLI::IsMember({"spec", "tile", "isa", "object", "bundle"}))
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output,
                       "Output file (default and '-': standard output; with "

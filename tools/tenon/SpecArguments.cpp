@@ -3,7 +3,9 @@
 
 #include "Commands.h"
 
+#include "tenon/Driver/Bundle.h"
 #include "tenon/Driver/OpCatalogue.h"
+#include "tenon/Driver/SpecKey.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 
@@ -22,10 +24,13 @@ cli::splitAssignment(const std::string &option, const std::string &text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-void SpecArguments::add(CLI::App &command) {
-  command.add_option(
-      "spec", path,
-      "Spec: a .mlir file with one tenon op ('-': standard input)");
+void SpecArguments::add(CLI::App &command, bool several) {
+  CLI::Option *files = command.add_option(
+      "spec", paths,
+      several ? "Spec: a .mlir file with one tenon op ('-': standard input); "
+                "several with --emit bundle"
+              : "Spec: a .mlir file with one tenon op ('-': standard input)");
+  files->expected(0, several ? CLI::detail::expected_max_vector_size : 1);
   command.add_option("--op", op,
                      "Instead of a file: the op to write a spec for "
                      "(`tenon ops` lists them)");
@@ -61,40 +66,42 @@ bool SpecArguments::saveTile(const driver::Compiled &compiled) const {
   return !savesTile() || writeFile(tileFile, compiled.tileProgram);
 }
 
-std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>
-SpecArguments::load(driver::Session &session) {
-  auto badInput = [](const std::string &message) {
-    printError(message);
-    return BadInput;
-  };
-  if (path.empty() == op.empty()) {
-    return badInput(path.empty() ? "no spec: give a .mlir file, or --op NAME"
-                                 : "give either a spec file or --op, not both");
+using Loaded = std::variant<mlir::OwningOpRef<mlir::ModuleOp>, int>;
+
+static int badInput(const std::string &message) {
+  printError(message);
+  return BadInput;
+}
+
+runtime::Settings SpecArguments::givenSettings() const {
+  runtime::Settings pairs;
+  for (const std::string &setting : settings) {
+    pairs.push_back(splitAssignment("--set", setting));
   }
-  if (op.empty() && !settings.empty()) {
-    return badInput("--set goes with --op; a spec file says it all");
+  return pairs;
+}
+
+Loaded SpecArguments::loadFile(driver::Session &session,
+                               const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  if (!buffer) {
+    return badInput("cannot read '" + path +
+                    "': " + buffer.getError().message());
   }
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  if (op.empty()) {
-    auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
-    if (!buffer) {
-      return badInput("cannot read '" + path +
-                      "': " + buffer.getError().message());
-    }
-    loadedText = (*buffer)->getBuffer().str();
-    module = session.parseText(loadedText, path);
-  } else {
-    std::vector<std::pair<std::string, std::string>> pairs;
-    for (const std::string &setting : settings) {
-      pairs.push_back(splitAssignment("--set", setting));
-    }
-    auto text = driver::specText(op, pairs);
-    if (!text) {
-      return badInput(llvm::toString(text.takeError()));
-    }
-    loadedText = std::move(*text);
-    module = session.parseText(loadedText, "--op " + op);
+  loadedText = (*buffer)->getBuffer().str();
+  return prepare(session.parseText(loadedText, path));
+}
+
+Loaded SpecArguments::loadOp(driver::Session &session) {
+  auto text = driver::specText(op, givenSettings());
+  if (!text) {
+    return badInput(llvm::toString(text.takeError()));
   }
+  loadedText = std::move(*text);
+  return prepare(session.parseText(loadedText, "--op " + op));
+}
+
+Loaded SpecArguments::prepare(mlir::OwningOpRef<mlir::ModuleOp> module) {
   if (!module) {
     return CannotCompileOrExecute;
   }
@@ -110,4 +117,83 @@ SpecArguments::load(driver::Session &session) {
     return badInput(llvm::toString(info.takeError()));
   }
   return module;
+}
+
+Loaded SpecArguments::load(driver::Session &session) {
+  if (paths.empty() == op.empty()) {
+    return badInput(paths.empty()
+                        ? "no spec: give a .mlir file, or --op NAME"
+                        : "give either a spec file or --op, not both");
+  }
+  if (op.empty() && !settings.empty()) {
+    return badInput("--set goes with --op; a spec file says it all");
+  }
+  if (paths.size() > 1) {
+    return badInput("several spec files go with --emit bundle alone");
+  }
+  return op.empty() ? loadFile(session, paths[0]) : loadOp(session);
+}
+
+/// The kernel of a spec whose settings are \p settings, found from the spec
+/// when there are none.
+static std::variant<runtime::BundleKernel, int>
+compileKernel(mlir::ModuleOp module, const driver::CompileOptions &options,
+              const std::string &op,
+              std::optional<runtime::Settings> settings) {
+  std::string name = op;
+  if (!settings) {
+    auto found = driver::specSettings(module);
+    if (!found) {
+      return badInput(llvm::toString(found.takeError()));
+    }
+    settings = std::move(*found);
+    name = driver::specOpName(module);
+  }
+  auto compiled = driver::compile(module, options);
+  if (failed(compiled)) {
+    return CannotCompileOrExecute;
+  }
+  auto kernel = driver::bundleKernel(*compiled, name, *settings, options.chip);
+  if (!kernel) {
+    return badInput(llvm::toString(kernel.takeError()));
+  }
+  return std::move(*kernel);
+}
+
+std::variant<std::vector<runtime::BundleKernel>, int>
+SpecArguments::compileForBundle(bool printRemarks) {
+  std::vector<runtime::BundleKernel> kernels;
+  if (paths.size() < 2) {
+    driver::Session session(printRemarks);
+    Loaded loaded = load(session);
+    if (int *code = std::get_if<int>(&loaded)) {
+      return *code;
+    }
+    auto kernel = compileKernel(
+        *std::get<mlir::OwningOpRef<mlir::ModuleOp>>(loaded), compileOptions(),
+        op, op.empty() ? std::nullopt : std::optional(givenSettings()));
+    if (int *code = std::get_if<int>(&kernel)) {
+      return *code;
+    }
+    kernels.push_back(std::get<runtime::BundleKernel>(std::move(kernel)));
+    return kernels;
+  }
+  if (!op.empty() || !settings.empty()) {
+    return badInput("give either spec files or --op, not both");
+  }
+  for (const std::string &path : paths) {
+    driver::Session session(printRemarks);
+    Loaded loaded = loadFile(session, path);
+    if (int *code = std::get_if<int>(&loaded)) {
+      return *code;
+    }
+    auto kernel =
+        compileKernel(*std::get<mlir::OwningOpRef<mlir::ModuleOp>>(loaded),
+                      compileOptions(), op, std::nullopt);
+    if (int *code = std::get_if<int>(&kernel)) {
+      return *code;
+    }
+    kernels.push_back(std::get<runtime::BundleKernel>(std::move(kernel)));
+  }
+  return kernels;
 }
