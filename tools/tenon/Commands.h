@@ -30,6 +30,7 @@ enum ExitCode {
 /// Adds the subcommand to \p app; when it is chosen, it sets \p action to what
 /// returns the exit code.
 using Action = std::function<int()>;
+void addCache(CLI::App &app, Action &action);
 void addCompile(CLI::App &app, Action &action);
 void addRun(CLI::App &app, Action &action);
 void addOps(CLI::App &app, Action &action);
