@@ -1,4 +1,4 @@
-//===- RearrangeOps.cpp - coordinates, transposes, parts --------*- C++ -*-===//
+//===- RearrangeOps.cpp - coordinates, transposes, blocks, parts *- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Tile/Tile.h"
@@ -64,6 +64,58 @@ LogicalResult TransposeOp::verify() {
       !(to.getLayout() == from.getLayout().transposed(getOrder()))) {
     return emitOpError("the result's layout is not the transposed one of ")
            << from << ", found " << to;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<tenon::layout::Layout>
+SplitOp::splitLayout(const tenon::layout::Layout &source) {
+  SmallVector<SmallVector<int64_t, 2>> blocks(source.rank());
+  blocks[getDim()].push_back(getBlock());
+  return source.split(blocks);
+}
+
+LogicalResult SplitOp::verify() {
+  auto source = cast<RankedTensorType>(getSource().getType());
+  auto result = cast<RankedTensorType>(getType());
+  auto dim = static_cast<int64_t>(getDim());
+  auto block = static_cast<int64_t>(getBlock());
+  if (dim < 0 || dim >= source.getRank()) {
+    return emitOpError("dim must be below the rank ")
+           << source.getRank() << ", found " << dim;
+  }
+  int64_t extent = source.getDimSize(dim);
+  if (block < 1 || !llvm::isPowerOf2_64(block) || extent % block != 0) {
+    return emitOpError("block must be a power of two that divides the extent ")
+           << extent << ", found " << block;
+  }
+  SmallVector<int64_t> shape(source.getShape());
+  shape[dim] = block;
+  shape.insert(shape.begin() + dim + 1, extent / block);
+  if (result.getElementType() != source.getElementType() ||
+      result.getShape() != ArrayRef(shape)) {
+    return emitOpError("expected a result of ")
+           << RankedTensorType::get(shape, source.getElementType())
+           << ", found " << result;
+  }
+  LayoutAttr from = getLayout(source);
+  LayoutAttr to = getLayout(result);
+  if (!from || !to) {
+    return success();
+  }
+  auto split = splitLayout(from.getLayout());
+  if (!split) {
+    return emitOpError(llvm::toString(split.takeError()));
+  }
+  if (!(*split == to.getLayout())) {
+    return emitOpError("the result's layout is not that of the source cut into "
+                       "blocks, ")
+           << LayoutAttr::get(getContext(), std::move(*split)) << ", found "
+           << to;
   }
   return success();
 }

@@ -318,6 +318,31 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   }];
 }
 
+def Tile_SplitOp : Tile_Op<"split", [Pure]> {
+  let summary = "A dimension of a tile cut into blocks";
+  let description = [{
+    Dimension `dim` becomes two, the elements within a block and the blocks:
+    element `[..., i, j, ...]` of the result is element `[..., i + j * block, ...]`
+    of the source. `block` is a power of two. Nothing moves: the result's layout
+    is that of the source with its dimension cut.
+
+    ```mlir
+    %s = tile.split %x dim 0 block 32 : tensor<128x64xf32> -> tensor<32x4x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tensor:$source, I64Attr:$dim, I64Attr:$block);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $source `dim` $dim `block` $block attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The layout of the result of a source laid out as \p source.
+    ::llvm::Expected<::tenon::layout::Layout>
+    splitLayout(const ::tenon::layout::Layout &source);
+  }];
+}
+
 def Tile_ExtractOp : Tile_Op<"extract", [Pure]> {
   let summary = "One slice of a tile at a static index";
   let description = [{

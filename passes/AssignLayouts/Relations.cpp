@@ -325,6 +325,17 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
           assignTile(mma.getResult(), layout);
         }
       })
+      .Case<tile::SplitOp>([&](auto split) {
+        // Only downwards, as reductions.
+        if (value != split.getSource()) {
+          return;
+        }
+        if (auto cut = split.splitLayout(layout)) {
+          assignTile(split.getResult(), *cut);
+        } else {
+          llvm::consumeError(cut.takeError());
+        }
+      })
       .Case<tile::ExtractOp>([&](auto extract) {
         relateSlices(extract.getSource(), extract.getResult(),
                      extract.getDim());
@@ -414,8 +425,9 @@ SmallVector<Value> assign::tiedTo(Value value) {
       return;
     }
     if (!isElementwise(op) &&
-        !isa<tile::ExtractOp, tile::StackOp, tile::TransposeOp, tile::ReduceOp,
-             tile::DotOp, tile::BroadcastOp, tile::DequantizeOp>(op)) {
+        !isa<tile::SplitOp, tile::ExtractOp, tile::StackOp, tile::TransposeOp,
+             tile::ReduceOp, tile::DotOp, tile::BroadcastOp,
+             tile::DequantizeOp>(op)) {
       return;
     }
     llvm::append_range(tied, op->getOperands());

@@ -196,6 +196,12 @@ LogicalResult Emitter::emitOp(Operation *op) {
         return success();
       })
       .Case<tile::BroadcastOp>([&](auto cast) { return emitBroadcast(cast); })
+      .Case<tile::SplitOp>([&](auto split) {
+        // The same registers.
+        Parts held = parts(split.getSource());
+        tiles[split.getResult()] = std::move(held);
+        return success();
+      })
       .Case<tile::ExtractOp>([&](auto extract) { return emitExtract(extract); })
       .Case<tile::StackOp>([&](auto stack) { return emitStack(stack); })
       .Case<tile::IotaOp>([&](auto iota) { return emitIota(iota); })

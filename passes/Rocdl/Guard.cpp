@@ -79,7 +79,7 @@ static bool canSink(Operation *op) {
     return false;
   }
   return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<arith::ConstantOp, tile::SplatOp, tile::BroadcastOp,
+         isa<arith::ConstantOp, tile::SplatOp, tile::BroadcastOp, tile::SplitOp,
              tile::ExtractOp, tile::StackOp, tile::IotaOp, tile::TransposeOp,
              tile::ConvertLayoutOp, tile::ReduceOp, tile::DotOp,
              tile::LdsLoadOp>(op);

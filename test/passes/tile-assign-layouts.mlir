@@ -315,3 +315,20 @@ tile.kernel @transposed_chain(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 2
   tile.store %c, %v[%c0, %c0] : tensor<16x16xf32>, !tile.view<2 x f32>
   tile.return
 }
+
+// Blocks of rows lie where the rows did: waves of their own, so that a sum within
+// blocks needs no other wave.
+#blocks = #tile.layout<[128, 64], register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = [[64, 0]]>
+// CHECK-LABEL: tile.kernel @split(
+tile.kernel @split(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 2 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [64, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %a = tile.load %v[%c0, %c0] : !tile.view<2 x f32> -> tensor<128x64xf32, #blocks>
+  // CHECK: tile.split {{.*}} -> tensor<64x2x64xf32, #tile.layout<[64, 2, 64], register = [{{\[}}1, 0, 0], [2, 0, 0], [4, 0, 0], [8, 0, 0], [16, 0, 0], [32, 0, 0]], lane = [{{\[}}0, 0, 1], {{.*}}], wave = [{{\[}}0, 1, 0]]>>
+  %s = tile.split %a dim 0 block 64 : tensor<128x64xf32, #blocks> -> tensor<64x2x64xf32>
+  // CHECK: tile.reduce add {{.*}} -> tensor<2x64xf32, #tile.layout<[2, 64], register = [], lane = [{{\[}}0, 1], {{.*}}], wave = [{{\[}}1, 0]]>>
+  %r = tile.reduce add %s dims [0] : tensor<64x2x64xf32> -> tensor<2x64xf32>
+  tile.store %r, %v[%c0, %c0] : tensor<2x64xf32>, !tile.view<2 x f32>
+  tile.return
+}

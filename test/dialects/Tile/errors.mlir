@@ -916,6 +916,45 @@ tile.kernel @k() attributes {waves = 1 : i32} {
 // -----
 
 tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<4x64xf32>
+  // expected-error @+1 {{dim must be below the rank 2, found 2}}
+  %b = tile.split %a dim 2 block 16 : tensor<4x64xf32> -> tensor<4x16x4xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<4x64xf32>
+  // expected-error @+1 {{block must be a power of two that divides the extent 64, found 24}}
+  %b = tile.split %a dim 1 block 24 : tensor<4x64xf32> -> tensor<4x24x2xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<4x64xf32>
+  // expected-error @+1 {{expected a result of 'tensor<4x16x4xf32>', found 'tensor<4x4x16xf32>'}}
+  %b = tile.split %a dim 1 block 16 : tensor<4x64xf32> -> tensor<4x4x16xf32>
+  tile.return
+}
+
+// -----
+
+// The lanes of a block stay lanes of a block.
+#l = #tile.layout<[4, 64], register = [[1, 0], [2, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>
+#r = #tile.layout<[4, 16, 4], register = [[1, 0, 0], [2, 0, 0]], lane = [[0, 0, 1], [0, 0, 2], [0, 1, 0], [0, 2, 0], [0, 4, 0], [0, 8, 0]], wave = []>
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %a = arith.constant dense<1.0> : tensor<4x64xf32, #l>
+  // expected-error @+1 {{the result's layout is not that of the source cut into blocks}}
+  %b = tile.split %a dim 1 block 16 : tensor<4x64xf32, #l> -> tensor<4x16x4xf32, #r>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k() attributes {waves = 1 : i32} {
   %a = tile.alloc_lds : !tile.lds<64xf32, stages = 2>
   // expected-error @+1 {{cuts buffers of one stage}}
   %b = tile.lds_part %a at 0 : !tile.lds<64xf32, stages = 2> -> !tile.lds<32xf32>

@@ -211,6 +211,8 @@ tile.kernel @rearranged() attributes {waves = 4 : i32} {
   %i = tile.iota dim 1 : tensor<4x64xi32>
   // CHECK: tile.transpose %[[I]] [1, 0] : tensor<4x64xi32> -> tensor<64x4xi32>
   %t = tile.transpose %i [1, 0] : tensor<4x64xi32> -> tensor<64x4xi32>
+  // CHECK: tile.split %[[I]] dim 1 block 16 : tensor<4x64xi32> -> tensor<4x16x4xi32>
+  %s = tile.split %i dim 1 block 16 : tensor<4x64xi32> -> tensor<4x16x4xi32>
   %b = tile.alloc_lds : !tile.lds<64x64xf32>
   // CHECK: tile.lds_part %{{.*}} at 64 : <64x64xf32> -> <31x64xf32, {{.*}}>
   %odd = tile.lds_part %b at 64 : !tile.lds<64x64xf32>
