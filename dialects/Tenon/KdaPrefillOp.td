@@ -20,8 +20,9 @@ def Tenon_KdaPlanOp : Tenon_SpecOp<"kda_plan"> {
     | plan | i32 | [C, 4] | out; a row per chunk |
 
     A sequence of n tokens has n / 64 chunks, rounded up: all have 64 tokens but the
-    last, which has the rest. They follow each other in the order of the sequences. The
-    row of a chunk is
+    last, which has the rest. Divisions below are rounded down. Chunk j of sequence i is
+    row `cu_seqlens[i] / 64 + i + j`, so that a kernel finds the chunks of a sequence
+    without looking at others:
 
     | column | |
     |---|---|
@@ -30,15 +31,15 @@ def Tenon_KdaPlanOp : Tenon_SpecOp<"kda_plan"> {
     | 2 | its number of tokens, 1 to 64 |
     | 3 | its place in the sequence, from 0 |
 
-    Rows behind the last chunk hold zeros: a chunk without tokens is no chunk. T tokens
-    in N sequences have at most T / 64 (rounded down) + N chunks, which is the C that
-    `tenon.kda_prefill` takes; this op fills any C.
+    Rows that no chunk has hold zeros: a chunk without tokens is no chunk. T tokens in N
+    sequences take at most the first T / 64 + N rows, which is the C of
+    `tenon.kda_prefill`; this op fills any C.
 
     **Preconditions**: 4-byte alignment of cu_seqlens, 16-byte alignment of plan. C = 0
     launches nothing.
 
     **Caller errors that no check can see on the device**: operands that overlap;
-    cu_seqlens that begins below 0 or descends; more chunks than C.
+    cu_seqlens that does not begin with 0 or descends; chunks whose rows are not below C.
   }];
   let arguments = (ins AnyMemRef:$cu_seqlens, AnyMemRef:$plan,
                        OptionalAttr<ArrayAttr>:$schedules);

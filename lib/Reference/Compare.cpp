@@ -102,6 +102,7 @@ void ErrorAccumulator::add(const Region &region,
   assert(!region.exact && "exact regions are compared by code");
   GroupError error = compareGroup(region.expected, result, region.roundedTo);
   ++groupCount;
+  ++computedGroups;
   worstRatio.update(error.maxRatio, region.group);
   worstL2.update(error.relativeL2, region.group);
   if (error.nans != 0) {
@@ -135,6 +136,7 @@ void ErrorAccumulator::addExact(const Region &region,
 
 void ErrorAccumulator::merge(const ErrorAccumulator &other) {
   groupCount += other.groupCount;
+  computedGroups += other.computedGroups;
   worstRatio.update(other.worstRatio.value, other.worstRatio.group);
   worstL2.update(other.worstL2.value, other.worstL2.group);
   nanCount += other.nanCount;
@@ -169,8 +171,10 @@ std::string ErrorAccumulator::summary() const {
     if (mismatchCount != 0) {
       out << " (first in " << mismatchGroup << ")";
     }
-  } else {
-    printWorst("max error / max", worstRatio);
+  }
+  if (exactCount == 0 || computedGroups != 0) {
+    printWorst(exactCount == 0 ? "max error / max" : "; max error / max",
+               worstRatio);
     printWorst(", relative L2", worstL2);
   }
   if (nanCount != 0) {

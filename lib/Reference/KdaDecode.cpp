@@ -4,31 +4,16 @@
 #include "tenon/Reference/KdaDecode.h"
 
 #include "Activation.h"
+#include "KdaStep.h"
 #include "TakeOperand.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
 
 namespace tenon::reference {
-
-/// Inputs of the convolution that the state holds: its width less one.
-static constexpr int64_t windowColumns = 3;
-
-/// log(1 + e^x)
-static double softplus(double x) {
-  return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
-}
-
-static double dot(const std::vector<double> &left,
-                  const std::vector<double> &right) {
-  double sum = 0;
-  for (size_t i = 0; i < left.size(); ++i) {
-    sum += left[i] * right[i];
-  }
-  return sum;
-}
 
 //===----------------------------------------------------------------------===//
 // Preconditions
@@ -61,7 +46,7 @@ llvm::Expected<KdaDecode> KdaDecode::create(const KdaDecodeParams &params,
   llvm::SmallVector<Requirement, 12> requirements = {
       {"raw_g", {bf16}, {n, h * d}, &op.rawG},
       {"raw_beta", {bf16}, {n, h}, &op.rawBeta},
-      {"conv_weight", {f32}, {3 * h * d, windowColumns + 1}, &op.convWeight},
+      {"conv_weight", {f32}, {3 * h * d, kdaWindowColumns + 1}, &op.convWeight},
       {"a_log", {f32}, {h}, &op.aLog},
       {"dt_bias", {f32}, {h * d}, &op.dtBias},
       {"state", {f32}, {anySize, h, d, d}, &op.state},
@@ -87,9 +72,9 @@ llvm::Expected<KdaDecode> KdaDecode::create(const KdaDecodeParams &params,
         " slots expected as in 'state', " + llvm::Twine(op.convState.shape[0]) +
         " found");
   }
-  if (op.convColumns() < windowColumns) {
+  if (op.convColumns() < kdaWindowColumns) {
     return llvm::createStringError(
-        "operand 'conv_state': at least " + llvm::Twine(windowColumns) +
+        "operand 'conv_state': at least " + llvm::Twine(kdaWindowColumns) +
         " columns expected, " + llvm::Twine(op.convColumns()) + " found");
   }
   if (llvm::Error error = op.checkSlots()) {
@@ -131,11 +116,11 @@ llvm::Error KdaDecode::checkConvStarts() const {
       continue;
     }
     int64_t start = convStart(row);
-    if (start < 0 || start + windowColumns > convColumns()) {
+    if (start < 0 || start + kdaWindowColumns > convColumns()) {
       return llvm::createStringError(
           "operand 'conv_start': conv_start[" + llvm::Twine(row) +
-          "]: between 0 and L - " + llvm::Twine(windowColumns) + " = " +
-          llvm::Twine(convColumns() - windowColumns) + " expected, " +
+          "]: between 0 and L - " + llvm::Twine(kdaWindowColumns) + " = " +
+          llvm::Twine(convColumns() - kdaWindowColumns) + " expected, " +
           llvm::Twine(start) + " found");
     }
   }
@@ -143,7 +128,7 @@ llvm::Error KdaDecode::checkConvStarts() const {
 }
 
 bool KdaDecode::isNull(int64_t row) const {
-  return slot.intAt(row) < (params.nullSlot == NullSlot::Le0 ? 1 : 0);
+  return params.isNull(slot.intAt(row));
 }
 
 int64_t KdaDecode::convColumns() const {
@@ -166,13 +151,14 @@ std::vector<uint64_t> KdaDecode::convWindow(int64_t row,
   bool channelsInner = params.convLayout == ConvLayout::SD;
   std::vector<uint64_t> old =
       channelsInner
-          ? convState.codes({s, start, channel}, {1, windowColumns, d})
-          : convState.codes({s, channel, start}, {1, d, windowColumns});
+          ? convState.codes({s, start, channel}, {1, kdaWindowColumns, d})
+          : convState.codes({s, channel, start}, {1, d, kdaWindowColumns});
   std::vector<uint64_t> fresh = qkv.codes({row, channel}, {1, d});
   std::vector<uint64_t> window;
   for (int64_t c = 0; c < d; ++c) {
-    for (int64_t w = 0; w < windowColumns; ++w) {
-      window.push_back(old[channelsInner ? w * d + c : c * windowColumns + w]);
+    for (int64_t w = 0; w < kdaWindowColumns; ++w) {
+      window.push_back(
+          old[channelsInner ? w * d + c : c * kdaWindowColumns + w]);
     }
     window.push_back(fresh[c]);
   }
@@ -181,7 +167,7 @@ std::vector<uint64_t> KdaDecode::convWindow(int64_t row,
 
 /// silu of the convolution of the D channels from \p channel on.
 std::vector<double> KdaDecode::convolve(int64_t row, int64_t channel) const {
-  const int64_t d = params.headDim, width = windowColumns + 1;
+  const int64_t d = params.headDim, width = kdaWindowColumns + 1;
   std::vector<uint64_t> window = convWindow(row, channel);
   std::vector<double> weight = convWeight.block({channel, 0}, {d, width});
   std::vector<double> result;
@@ -194,45 +180,6 @@ std::vector<double> KdaDecode::convolve(int64_t row, int64_t channel) const {
     result.push_back(silu(sum));
   }
   return result;
-}
-
-/// e^g of the channels of the head.
-std::vector<double> KdaDecode::decays(int64_t row, int64_t head) const {
-  const int64_t d = params.headDim;
-  double a = std::exp(aLog.at(head));
-  std::vector<double> raw = rawG.block({row, head * d}, {1, d});
-  std::vector<double> bias = dtBias.block(head * d, d);
-  std::vector<double> result;
-  for (int64_t c = 0; c < d; ++c) {
-    double x = raw[c] + bias[c];
-    double g = params.gate == GateKind::Bounded
-                   ? params.lowerBound * sigmoid(a * x)
-                   : -a * softplus(x);
-    result.push_back(std::exp(g));
-  }
-  return result;
-}
-
-std::vector<double>
-KdaDecode::normalisedOutput(int64_t row, int64_t head,
-                            std::vector<double> output) const {
-  const int64_t d = params.headDim;
-  double scale =
-      1 / std::sqrt(dot(output, output) / double(d) + params.normEps);
-  std::vector<double> weight = normWeight.block(0, d);
-  std::vector<double> gate = outGate.block({row, head * d}, {1, d});
-  for (int64_t v = 0; v < d; ++v) {
-    output[v] *= scale * weight[v] * sigmoid(gate[v]);
-  }
-  return output;
-}
-
-/// \p values divided by the square root of their sum of squares and \p eps.
-static void normalise(std::vector<double> &values, double eps) {
-  double scale = 1 / std::sqrt(dot(values, values) + eps);
-  for (double &value : values) {
-    value *= scale;
-  }
 }
 
 void KdaDecode::rowHead(int64_t row, int64_t head,
@@ -258,44 +205,37 @@ void KdaDecode::rowHead(int64_t row, int64_t head,
     return emitOut(std::vector<double>(d, 0.0));
   }
 
-  std::vector<double> q = convolve(row, head * d);
-  std::vector<double> k = convolve(row, channels + head * d);
-  std::vector<double> v = convolve(row, 2 * channels + head * d);
-  normalise(q, params.qkEps);
-  normalise(k, params.qkEps);
-  std::vector<double> decay = decays(row, head);
-  double beta = sigmoid(rawBeta.at({row, head}));
-  double scale = 1 / std::sqrt(double(d));
+  KdaToken token;
+  token.q = convolve(row, head * d);
+  token.k = convolve(row, channels + head * d);
+  token.v = convolve(row, 2 * channels + head * d);
+  normalise(token.q, params.qkEps);
+  normalise(token.k, params.qkEps);
+  token.beta = sigmoid(rawBeta.at({row, head}));
+  double a = std::exp(aLog.at(head));
+  std::vector<double> bias = dtBias.block(head * d, d);
+  for (auto [raw, offset] :
+       llvm::zip_equal(rawG.block({row, head * d}, {1, d}), bias)) {
+    token.decay.push_back(kdaDecay(params, a, raw + offset));
+  }
 
   const int64_t s = slot.intAt(row);
-  std::vector<double> memory = state.block({s, head, 0, 0}, {1, 1, d, d});
-  bool keysInner = params.stateLayout == StateLayout::VK;
-  auto at = [&](int64_t value, int64_t key) -> double & {
-    return memory[keysInner ? value * d + key : key * d + value];
-  };
-  std::vector<double> output;
-  for (int64_t i = 0; i < d; ++i) {
-    double recalled = 0;
-    for (int64_t j = 0; j < d; ++j) {
-      at(i, j) *= decay[j];
-      recalled += at(i, j) * k[j];
-    }
-    double u = beta * (v[i] - recalled), sum = 0;
-    for (int64_t j = 0; j < d; ++j) {
-      at(i, j) += u * k[j];
-      sum += at(i, j) * q[j];
-    }
-    output.push_back(scale * sum);
+  KdaState memory(d);
+  memory.load(state, s, head, params.stateLayout);
+  std::vector<double> output = memory.step(token);
+  if (params.outputNorm) {
+    output = kdaOutputNorm(params, std::move(output), normWeight.block(0, d),
+                           outGate.block({row, head * d}, {1, d}));
   }
-  emitOut(params.outputNorm ? normalisedOutput(row, head, std::move(output))
-                            : std::move(output));
-  emitValues("state", {s, head, 0, 0}, {1, 1, d, d}, std::move(memory));
+  emitOut(std::move(output));
+  emitValues("state", {s, head, 0, 0}, {1, 1, d, d},
+             memory.inLayout(params.stateLayout));
   emitConvState(row, head, emit);
 }
 
 void KdaDecode::emitConvState(int64_t row, int64_t head,
                               llvm::function_ref<void(Region &&)> emit) const {
-  const int64_t d = params.headDim, width = windowColumns + 1;
+  const int64_t d = params.headDim, width = kdaWindowColumns + 1;
   const int64_t s = slot.intAt(row);
   static constexpr const char *parts[] = {"q", "k", "v"};
   for (int64_t part = 0; part < 3; ++part) {
@@ -310,7 +250,7 @@ void KdaDecode::emitConvState(int64_t row, int64_t head,
     // The oldest input leaves the window.
     if (params.convLayout == ConvLayout::SD) {
       region.offset = {s, 0, channel};
-      region.extents = {1, windowColumns, d};
+      region.extents = {1, kdaWindowColumns, d};
       for (int64_t w = 1; w < width; ++w) {
         for (int64_t c = 0; c < d; ++c) {
           region.expectedCodes.push_back(window[c * width + w]);
@@ -318,7 +258,7 @@ void KdaDecode::emitConvState(int64_t row, int64_t head,
       }
     } else {
       region.offset = {s, channel, 0};
-      region.extents = {1, d, windowColumns};
+      region.extents = {1, d, kdaWindowColumns};
       for (int64_t c = 0; c < d; ++c) {
         for (int64_t w = 1; w < width; ++w) {
           region.expectedCodes.push_back(window[c * width + w]);

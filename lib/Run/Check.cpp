@@ -36,7 +36,9 @@ public:
     // Inner dimensions that are whole and dense belong to one run.
     runDims = view.shape.size();
     runElements = 1;
-    while (runDims > 0 &&
+    // Rows that are named lie apart.
+    unsigned outer = region.rows.empty() ? 0 : 1;
+    while (runDims > outer &&
            view.strides[runDims - 1] == static_cast<int64_t>(runElements)) {
       runElements *= region.extents[runDims - 1];
       --runDims;
@@ -52,13 +54,15 @@ public:
   void forEach(llvm::function_ref<void(uint64_t)> visit) const {
     llvm::SmallVector<int64_t, 4> index(runDims, 0);
     uint64_t first = 0;
-    for (unsigned dim = 0; dim < view.shape.size(); ++dim) {
+    bool named = !region.rows.empty();
+    for (unsigned dim = named ? 1 : 0; dim < view.shape.size(); ++dim) {
       first += region.offset[dim] * view.strides[dim];
     }
     for (;;) {
       uint64_t element = first;
       for (unsigned dim = 0; dim < runDims; ++dim) {
-        element += index[dim] * view.strides[dim];
+        int64_t at = dim == 0 && named ? region.rows[index[0]] : index[dim];
+        element += at * view.strides[dim];
       }
       visit(element * elementBytes);
       unsigned dim = runDims;

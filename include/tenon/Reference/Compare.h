@@ -73,6 +73,7 @@ public:
 
 private:
   uint64_t groupCount = 0;
+  uint64_t computedGroups = 0; ///< those that are not exact
   Worst worstRatio, worstL2;
   uint64_t nanCount = 0, zerosMissed = 0, badReferences = 0;
   uint64_t exactCount = 0, mismatchCount = 0;

@@ -5,6 +5,7 @@
 #define TENON_REFERENCE_KDADECODE_H
 
 #include "tenon/Reference/Generate.h"
+#include "tenon/Reference/Kda.h"
 #include "tenon/Reference/Region.h"
 #include "tenon/Reference/Tensor.h"
 
@@ -16,41 +17,8 @@
 
 namespace tenon::reference {
 
-/// Decay gate g of a channel, with x = raw_g + dt_bias and a = exp(a_log) of
-/// the head; the state decays by e^g.
-enum class GateKind {
-  Bounded,  ///< g = lower_bound * sigmoid(a * x)
-  Softplus, ///< g = -a * log(1 + e^x)
-};
-
-/// Which slots are null: such a row writes zeros to out and touches no state.
-enum class NullSlot {
-  Le0, ///< slot <= 0
-  Lt0, ///< slot < 0
-};
-
-enum class ConvLayout {
-  SD, ///< conv_state is [S, L, 3*H*D]
-  DS, ///< conv_state is [S, 3*H*D, L]
-};
-
-enum class StateLayout {
-  VK, ///< state is [S, H, D(v), D(k)]
-  KV, ///< state is [S, H, D(k), D(v)]
-};
-
 /// The static part of a tenon.kda_decode.
-struct KdaDecodeParams {
-  int64_t heads = 0;     ///< H
-  int64_t headDim = 128; ///< D, of keys and of values
-  GateKind gate = GateKind::Bounded;
-  double lowerBound = -5; ///< of the bounded gate; negative
-  bool outputNorm = true; ///< operands norm_weight and out_gate are present
-  double qkEps = 1e-6;    ///< added to the sum of squares of q and of k
-  double normEps = 1e-5;  ///< added to the mean of squares of the output
-  NullSlot nullSlot = NullSlot::Le0;
-  ConvLayout convLayout = ConvLayout::SD;
-  StateLayout stateLayout = StateLayout::VK;
+struct KdaDecodeParams : KdaParams {
   bool hasConvStart = false; ///< operand conv_start is present
 };
 
@@ -104,9 +72,6 @@ private:
   int64_t convStart(int64_t row) const;
   std::vector<uint64_t> convWindow(int64_t row, int64_t channel) const;
   std::vector<double> convolve(int64_t row, int64_t channel) const;
-  std::vector<double> decays(int64_t row, int64_t head) const;
-  std::vector<double> normalisedOutput(int64_t row, int64_t head,
-                                       std::vector<double> output) const;
   void emitConvState(int64_t row, int64_t head,
                      llvm::function_ref<void(Region &&)> emit) const;
 

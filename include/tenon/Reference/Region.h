@@ -21,6 +21,9 @@ struct Region {
   std::string operand;                   ///< its name in the contract
   llvm::SmallVector<int64_t, 4> offset;  ///< first index of the block
   llvm::SmallVector<int64_t, 4> extents; ///< of the block, one per dimension
+  /// Where it is not empty: the extents[0] indices of dimension 0, instead of
+  /// those from offset[0] on.
+  std::vector<int64_t> rows;
   /// The unit over which an error is measured: "row 3 head 5".
   std::string group;
   /// Data that are moved and not computed: the codes must be equal.

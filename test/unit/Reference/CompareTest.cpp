@@ -131,6 +131,21 @@ TEST(CompareTest, ExactDataCompareByCode) {
             std::string::npos);
 }
 
+// An operand of which a part is moved and another computed shows both.
+TEST(CompareTest, ExactAndComputedRegions) {
+  ErrorAccumulator both;
+  both.addExact(exactRegion({1, 2}, "row 0"), {1, 2});
+  EXPECT_EQ(both.summary().find("L2"), std::string::npos);
+  Region region;
+  region.group = "row 1";
+  region.expected = {1, 2};
+  both.add(region, {1, 3});
+  EXPECT_FALSE(both.within(0.1));
+  EXPECT_NE(both.summary().find("0 differ"), std::string::npos);
+  EXPECT_NE(both.summary().find("5.000e-01 (row 1)"), std::string::npos)
+      << both.summary();
+}
+
 // Whatever the threads did first, the report is the same.
 TEST(CompareTest, MergingIsOrderIndependent) {
   auto accumulate = [](std::initializer_list<int> rows) {

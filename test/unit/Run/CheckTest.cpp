@@ -149,6 +149,39 @@ TEST_F(CheckTest, ThreadsDoNotChangeTheOutcome) {
   EXPECT_EQ(one.errors.summary(), many.errors.summary());
 }
 
+// A region may name its rows; what lies between them is not covered.
+TEST_F(CheckTest, NamedRows) {
+  class Scattered : public Counting {
+  public:
+    uint64_t pieces() const override { return 1; }
+    void
+    piece(uint64_t,
+          llvm::function_ref<void(reference::Region &&)> emit) const override {
+      reference::Region region;
+      region.operand = "out";
+      region.offset = {0, 0};
+      region.extents = {2, rowSize};
+      region.rows = {2, 0};
+      for (int64_t row : region.rows) {
+        for (int64_t column = 0; column < rowSize; ++column) {
+          region.expected.push_back(10.0 * double(row) + double(column) + 1);
+        }
+      }
+      emit(std::move(region));
+    }
+  };
+  auto check = [&] {
+    auto checks = checkOperands(memory, operands, Scattered(), harness, 1);
+    return llvm::cantFail(std::move(checks)).front();
+  };
+  // Row 1 holds something else than before the launch.
+  EXPECT_TRUE(check().errors.within(0));
+  EXPECT_EQ(check().firstStray,
+            "element offset 12 of the operand's memory was changed");
+  set(2 * rowStride + 1, 0);
+  EXPECT_FALSE(check().errors.within(1e-3));
+}
+
 // A sample has the ends; beside what is not compared nothing may be written.
 TEST_F(CheckTest, SampledChecks) {
   class Many : public Counting {
