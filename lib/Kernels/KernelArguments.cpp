@@ -27,8 +27,12 @@ void KernelArguments::pointers(ArrayRef<spec::OperandContract> contracts) {
 
 void KernelArguments::workspace(StringRef name, Type element, Value bytes,
                                 bool zero) {
-  add(name, tile::PtrType::get(b.getContext(), element));
   plan.workspace(name, bytes, zero);
+  statedWorkspace(name, element);
+}
+
+void KernelArguments::statedWorkspace(StringRef name, Type element) {
+  add(name, tile::PtrType::get(b.getContext(), element));
   plan.workspacePointer(name);
 }
 

@@ -23,6 +23,8 @@ public:
   /// states with it.
   void workspace(llvm::StringRef name, mlir::Type element, mlir::Value bytes,
                  bool zero);
+  /// A pointer to a workspace that the plan states already.
+  void statedWorkspace(llvm::StringRef name, mlir::Type element);
   void scalar32(llvm::StringRef name, mlir::Value value);
   void scalar64(llvm::StringRef name, mlir::Value value);
 

@@ -6,6 +6,7 @@
 #include "Dense/Gemm.h"
 #include "Dense/Pack.h"
 #include "KDA/Decode.h"
+#include "KDA/Prefill.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -19,6 +20,11 @@ kernels::rankSchedules(spec::SpecOpInterface op,
              op)
       .Case<spec::KdaDecodeOp>(
           [&](auto decode) { return kda::rankDecodeSchedules(decode, target); })
+      .Case<spec::KdaPrefillOp>([&](auto prefill) {
+        return kda::rankPrefillSchedules(prefill, target);
+      })
+      .Case<spec::KdaPlanOp>(
+          [&](auto chunks) { return kda::rankPlanSchedules(chunks); })
       .Case<spec::GemmOp>(
           [&](auto gemm) { return dense::rankGemmSchedules(gemm, target); })
       .Case<spec::PackOp>(
@@ -34,6 +40,12 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<spec::KdaDecodeOp>([&](auto decode) {
         return kda::lowerDecode(decode, schedule, name, builder);
+      })
+      .Case<spec::KdaPrefillOp>([&](auto prefill) {
+        return kda::lowerPrefill(prefill, schedule, name, builder);
+      })
+      .Case<spec::KdaPlanOp>([&](auto chunks) {
+        return kda::lowerPlan(chunks, schedule, name, builder);
       })
       .Case<spec::GemmOp>([&](auto gemm) {
         return dense::lowerGemm(gemm, schedule, name, builder);

@@ -213,6 +213,10 @@ Value PlanBuilder::scalar(StringRef name) {
   return spec::ScalarOp::create(b, loc, b.getIndexType(), name);
 }
 
+Value PlanBuilder::add(Value a, Value c) {
+  return arith::AddIOp::create(b, loc, a, c);
+}
+
 Value PlanBuilder::mul(Value a, Value c) {
   return b.createOrFold<arith::MulIOp>(loc, a, c);
 }

@@ -28,6 +28,7 @@ public:
   mlir::Value strideBytes(llvm::StringRef operand);
   /// A bound of a host range, such as "row_begin".
   mlir::Value scalar(llvm::StringRef name);
+  mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value sub(mlir::Value a, mlir::Value b);
   /// Quotients of integers that are not negative, rounded down and up.

@@ -1,0 +1,226 @@
+//===- Prefill.cpp - launches of tenon.kda_prefill --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Prefill.h"
+
+#include "PrefillPlan.h"
+#include "PrefillPrologue.h"
+#include "PrefillWalk.h"
+
+#include "../KernelArguments.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::kda;
+
+static constexpr int64_t D = 128;
+
+/// Of a schedule of a prefill: workgroups of the prologue that a compute unit
+/// should have room for. Two hide the waits of each other; where registers do
+/// not suffice for two, one does.
+static constexpr StringRef residentName = "prologue_workgroups";
+
+FailureOr<SmallVector<DictionaryAttr>>
+kda::rankPrefillSchedules(spec::KdaPrefillOp op,
+                          const target::TargetInfo &target) {
+  for (auto [operand, what] :
+       {std::pair(op.getRow(), "row"),
+        std::pair(op.getCheckpointOffset(), "checkpoint_offset")}) {
+    if (operand) {
+      return op.emitOpError("operand ")
+             << what << " is part of the contract, but no kernel takes it yet";
+    }
+  }
+  if (op.getProducts() != spec::Products::BF16) {
+    return op.emitOpError("products = ")
+           << spec::stringifyProducts(op.getProducts())
+           << " is part of the contract, but no kernel does it yet: expected "
+              "bf16";
+  }
+  Builder builder(op.getContext());
+  SmallVector<DictionaryAttr> schedules;
+  for (int64_t workgroups : {2, 1}) {
+    schedules.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+        residentName, builder.getI64IntegerAttr(workgroups))));
+  }
+  return schedules;
+}
+
+FailureOr<SmallVector<DictionaryAttr>>
+kda::rankPlanSchedules(spec::KdaPlanOp op) {
+  return SmallVector<DictionaryAttr>{DictionaryAttr::get(op.getContext())};
+}
+
+namespace {
+/// Arguments of the launches of one op.
+class Launches {
+public:
+  Launches(spec::SpecOpInterface op, StringRef name, OpBuilder &builder)
+      : op(op), name(name), b(builder),
+        plan(builder, (name + "_plan").str(), op),
+        contracts(op.getOperandContracts()) {}
+
+  /// Pointers to the operands named, and their free strides.
+  void operands(KernelArguments &arguments, ArrayRef<StringRef> names) {
+    SmallVector<spec::OperandContract> taken;
+    for (const spec::OperandContract &contract : contracts) {
+      if (llvm::is_contained(names, contract.name)) {
+        taken.push_back(contract);
+      }
+    }
+    arguments.pointers(taken);
+    for (const spec::OperandContract &contract : taken) {
+      if (contract.freeStride) {
+        std::string stride = (contract.name + "_stride").str();
+        Value bytes = plan.strideBytes(contract.name);
+        contract.wideStride ? arguments.scalar64(stride, bytes)
+                            : arguments.scalar32(stride, bytes);
+      }
+    }
+  }
+
+  /// The launch that writes the plan of chunks.
+  void planChunks(KernelArguments &arguments, Value chunks,
+                  StringRef kernelName) {
+    Value sequences = plan.sub(plan.size("cu_seqlens", 0), plan.constant(1));
+    arguments.scalar32("sequences", sequences);
+    arguments.scalar32("chunks", chunks);
+    plan.launch(kernelName, sequences, plan.constant(1), plan.constant(1),
+                planWaves * 64);
+    writeChunkPlan(arguments.createKernel(op->getLoc(), kernelName, planWaves),
+                   b);
+  }
+
+  spec::SpecOpInterface op;
+  StringRef name;
+  OpBuilder &b;
+  PlanBuilder plan;
+  SmallVector<spec::OperandContract> contracts;
+};
+} // namespace
+
+LogicalResult kda::lowerPlan(spec::KdaPlanOp op, DictionaryAttr schedule,
+                             StringRef name, OpBuilder &builder) {
+  if (!schedule.empty()) {
+    return op->emitOpError("the schedule is {}, found ") << schedule;
+  }
+  Launches launches(op, name, builder);
+  KernelArguments arguments(builder, launches.plan);
+  launches.operands(arguments, {"cu_seqlens", "plan"});
+  launches.planChunks(arguments, launches.plan.size("plan", 0), name);
+  return success();
+}
+
+LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
+                                StringRef name, OpBuilder &builder) {
+  auto residentAttr = schedule.getAs<IntegerAttr>(residentName);
+  int64_t resident = residentAttr ? residentAttr.getInt() : 0;
+  if (schedule.size() != 1 || (resident != 1 && resident != 2)) {
+    return op.emitOpError("a schedule is {")
+           << residentName << " = 1 or 2}, found " << schedule;
+  }
+  int64_t heads = op.getHeads();
+  Launches launches(op, name, builder);
+  PlanBuilder &plan = launches.plan;
+  Type bf16 = builder.getBF16Type();
+  Type f32 = builder.getF32Type();
+
+  bool sd = op.getConvLayout() == spec::ConvLayout::SD;
+  Value columns = plan.size("conv_state", sd ? 1 : 2);
+  plan.require(arith::CmpIPredicate::sge, columns, plan.constant(3),
+               "conv_state: L must be at least 3");
+  plan.require(arith::CmpIPredicate::slt,
+               plan.mul(columns, plan.constant(3 * heads * D * 2)),
+               plan.constant(int64_t(1) << 31),
+               "conv_state: one slot must be below 2^31 bytes");
+  Value sequences = plan.size("slot", 0);
+  Value chunks =
+      plan.add(plan.floorDiv(plan.size("qkv", 0), plan.constant(chunkTokens)),
+               sequences);
+  Value blocks = plan.mul(chunks, plan.constant(heads));
+  bool plansChunks = !op.getPlan();
+
+  /// What one launch hands to a later one; the first of them states it.
+  llvm::StringSet<> stated;
+  auto hand = [&](KernelArguments &arguments, StringRef workspace, Type element,
+                  Value count, int64_t elements) {
+    if (!stated.insert(workspace).second) {
+      arguments.statedWorkspace(workspace, element);
+      return;
+    }
+    int64_t bytes = elements * element.getIntOrFloatBitWidth() / 8;
+    arguments.workspace(workspace, element,
+                        plan.mul(count, plan.constant(bytes)), /*zero=*/false);
+  };
+  auto planArgument = [&](KernelArguments &arguments) {
+    if (plansChunks) {
+      hand(arguments, "plan", builder.getI32Type(), chunks, 4);
+    }
+  };
+  auto handed = [&](KernelArguments &arguments) {
+    hand(arguments, "w", bf16, blocks, chunkTokens * D);
+    hand(arguments, "qg", bf16, blocks, chunkTokens * D);
+    hand(arguments, "kg", bf16, blocks, chunkTokens * D);
+    hand(arguments, "u", bf16, blocks, chunkTokens * D);
+    hand(arguments, "aqk", bf16, blocks, chunkTokens * chunkTokens);
+    hand(arguments, "decay", f32, blocks, D);
+  };
+
+  if (plansChunks) {
+    KernelArguments arguments(builder, plan);
+    launches.operands(arguments, {"cu_seqlens"});
+    planArgument(arguments);
+    launches.planChunks(arguments, chunks, (name + "_chunks").str());
+  }
+  {
+    KernelArguments arguments(builder, plan);
+    launches.operands(arguments, {"qkv", "raw_g", "raw_beta", "conv_weight",
+                                  "a_log", "dt_bias", "conv_state", "slot",
+                                  "initial_slot", "has_initial_state", "plan"});
+    planArgument(arguments);
+    handed(arguments);
+    arguments.scalar32("columns", columns);
+    std::string kernelName = (name + "_prologue").str();
+    plan.launch(kernelName, plan.constant(heads), chunks, plan.constant(1),
+                prologueWaves * 64);
+    tile::KernelOp kernel =
+        arguments.createKernel(op.getLoc(), kernelName, prologueWaves);
+    // A wave of each workgroup on every SIMD.
+    kernel.setWavesPerSimd(resident);
+    PrologueShape shape{
+        heads,
+        op.getGate(),
+        op.getLowerBound() ? op.getLowerBound()->convertToDouble() : 0.0,
+        op.getQkEps().convertToDouble(),
+        op.getNullSlot(),
+        op.getConvLayout(),
+        /*roundConv=*/!op.getFp32Conv()};
+    OpBuilder::InsertionGuard guard(builder);
+    writePrologue(kernel, shape, builder);
+  }
+  {
+    KernelArguments arguments(builder, plan);
+    launches.operands(arguments, {"qkv", "out_gate", "norm_weight",
+                                  "conv_state", "state", "cu_seqlens", "slot",
+                                  "initial_slot", "has_initial_state", "out"});
+    handed(arguments);
+    arguments.scalar32("columns", columns);
+    std::string kernelName = (name + "_walk").str();
+    plan.launch(kernelName, plan.constant(heads), sequences, plan.constant(1),
+                walkWaves * 64);
+    tile::KernelOp kernel =
+        arguments.createKernel(op.getLoc(), kernelName, walkWaves);
+    WalkShape shape{heads,
+                    op.getOutputNorm(),
+                    op.getNormEps() ? op.getNormEps()->convertToDouble() : 0.0,
+                    op.getNullSlot(),
+                    op.getConvLayout(),
+                    op.getStateOrder()};
+    OpBuilder::InsertionGuard guard(builder);
+    writeWalk(kernel, shape, builder);
+  }
+  return success();
+}

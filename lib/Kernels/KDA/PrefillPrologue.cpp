@@ -1,0 +1,518 @@
+//===- PrefillPrologue.cpp - what chunks do on their own --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For one chunk of 64 tokens t, s of one head, with G the sums of the decay
+// gate from the chunk's first token on (in powers of two):
+//
+//   L[t, s]   = beta_t sum_c k_tc k_sc 2^(G_tc - G_sc)       s < t
+//   Aqk[t, s] = D^-0.5 sum_c q_tc k_sc 2^(G_tc - G_sc)       s <= t
+//   A = (I + L)^-1,  w = A (beta k 2^G),  u = A (beta v)
+//
+// 2^(G_t - G_s) belongs inside the sum, and its two halves leave the range of
+// FP32 over 64 tokens. Tokens are therefore split by halves: where t lies in
+// the upper half and s in the lower half of 64 (then 32) tokens, both halves
+// refer to the sums at the boundary between them, and are at most 1. Within 16
+// tokens a bounded gate refers to their middle, where both stay below 2^58.
+//
+// Element-wise work is spread so that a wave has 16 tokens and a lane two
+// channels of all of them: sums over tokens stay in the lane.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PrologueProgram.h"
+
+#include "../KernelArguments.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::kda;
+using layout::Basis;
+
+static constexpr double log2e = 1.4426950408889634;
+
+layout::Layout kda::scanLayout() {
+  SmallVector<Basis> registers{{0, 0, 1}};
+  for (int64_t token = 1; token < blockTokens; token *= 2) {
+    registers.push_back({0, token, 0});
+  }
+  SmallVector<Basis> lanes;
+  for (int64_t channel = 2; channel < D; channel *= 2) {
+    lanes.push_back({0, 0, channel});
+  }
+  return llvm::cantFail(layout::Layout::create(
+      {blocks, blockTokens, D}, registers, lanes, {{1, 0, 0}, {2, 0, 0}}, {}));
+}
+
+//===----------------------------------------------------------------------===//
+// Pieces
+//===----------------------------------------------------------------------===//
+
+tile::LdsType Prologue::ldsType(ArrayRef<int64_t> extents,
+                                ArrayRef<int64_t> strides, Type element) {
+  MLIRContext *context = t.builder().getContext();
+  auto layout = llvm::cantFail(layout::LdsLayout::create(
+      extents, strides, element.getIntOrFloatBitWidth()));
+  return tile::LdsType::get(context, extents, element,
+                            tile::LdsLayoutAttr::get(context, layout),
+                            /*stages=*/1);
+}
+
+Value Prologue::allocate(ArrayRef<int64_t> extents, ArrayRef<int64_t> strides,
+                         Type element) {
+  return t.create<tile::AllocLdsOp>(ldsType(extents, strides, element),
+                                    IntegerAttr());
+}
+
+Value Prologue::part(Value buffer, int64_t offset, ArrayRef<int64_t> extents,
+                     ArrayRef<int64_t> strides) {
+  Type element = cast<tile::LdsType>(buffer.getType()).getElementType();
+  return t.create<tile::LdsPartOp>(ldsType(extents, strides, element), buffer,
+                                   offset);
+}
+
+Value Prologue::ldsLoad(Value buffer, tile::LayoutAttr layout) {
+  auto type = cast<tile::LdsType>(buffer.getType());
+  return t.create<tile::LdsLoadOp>(
+      RankedTensorType::get(type.getShape(), type.getElementType(), layout),
+      buffer);
+}
+
+Value Prologue::row(Value tile, int64_t token) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  return t.create<tile::ExtractOp>(RankedTensorType::get({blocks, D},
+                                                         type.getElementType(),
+                                                         scanWithout({1})),
+                                   tile, 1, token);
+}
+
+Value Prologue::stackRows(ArrayRef<Value> rows) {
+  auto type = cast<RankedTensorType>(rows.front().getType());
+  return t.create<tile::StackOp>(
+      RankedTensorType::get({blocks, static_cast<int64_t>(rows.size()), D},
+                            type.getElementType(), attr(scan)),
+      rows, 1);
+}
+
+Value Prologue::acrossTokens(Value perChannel, Value like) {
+  return t.broadcast(perChannel, {0, 2}, like);
+}
+
+Value Prologue::acrossChannels(Value perToken, Value like) {
+  return t.broadcast(perToken, {0, 1}, like);
+}
+
+Value Prologue::narrow(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return t.create<arith::TruncFOp>(
+      RankedTensorType::get(type.getShape(), bf16, type.getEncoding()), value);
+}
+
+Value Prologue::transpose(Value value, ArrayRef<int64_t> order) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> extents;
+  for (int64_t dim : order) {
+    extents.push_back(type.getDimSize(dim));
+  }
+  tile::LayoutAttr layout = tile::getLayout(type);
+  if (layout) {
+    layout = attr(layout.getLayout().transposed(SmallVector<unsigned>(order)));
+  }
+  return t.create<tile::TransposeOp>(
+      RankedTensorType::get(extents, type.getElementType(), layout), value,
+      order);
+}
+
+/// [128, 4, 16] in bf16, the tokens of a lane side by side.
+Value Prologue::alongTokens(Value value) {
+  layout::Layout order = scan.reorderRegisters(
+      [](const Basis &basis) { return basis[1] + D * basis[2]; });
+  return transpose(t.convertLayout(narrow(value), attr(order)), {2, 0, 1});
+}
+
+Value Prologue::mma(Value lhs, Value rhs, Value accumulator) {
+  auto a = cast<RankedTensorType>(lhs.getType());
+  auto b = cast<RankedTensorType>(rhs.getType());
+  if (!accumulator) {
+    SmallVector<int64_t> extents(a.getShape());
+    extents.back() = b.getShape().back();
+    auto type = RankedTensorType::get(extents, f32);
+    accumulator = t.create<arith::ConstantOp>(
+        DenseElementsAttr::get(type, llvm::APFloat(0.0f)));
+  }
+  return t.create<tile::MmaOp>(accumulator.getType(), lhs, rhs, accumulator,
+                               Value(), Value(), DenseI64ArrayAttr(),
+                               DenseI64ArrayAttr(), DenseI64ArrayAttr(),
+                               IntegerAttr(), DenseI64ArrayAttr(), FloatAttr());
+}
+
+/// The part of workspace \p name that belongs to this chunk and head.
+Value Prologue::workspace(StringRef name, int64_t elements) {
+  auto type = cast<tile::PtrType>(args[name].getType());
+  int64_t bytes = elements * type.getElementType().getIntOrFloatBitWidth() / 8;
+  return t.advance(args[name], t.wideMul(block, t.i64(bytes)));
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+void Prologue::identify() {
+  head = t.workgroupId(0);
+  Value chunk = t.workgroupId(1);
+  block =
+      t.add(t.wideMul(chunk, t.i64(shape.heads)), t.wideMul(head, t.i64(1)));
+  Value entry = t.advance(args["plan"], t.wideMul(chunk, t.i32(16)));
+  auto field = [&](int64_t index) -> Value {
+    return t.create<tile::LoadScalarOp>(i32Type, t.advance(entry, 4 * index));
+  };
+  sequence = field(0);
+  firstToken = field(1);
+  count = field(2);
+  isFirst = t.create<arith::SubIOp>(
+      t.i32(1), t.create<arith::MinSIOp>(field(3), t.i32(1)));
+}
+
+/// Elements from row to row of \p operand, a multiple of \p multiple.
+Value Prologue::rowStride(StringRef operand, int64_t multiple) {
+  Value units = t.create<arith::ShRUIOp>(args[(operand + "_stride").str()],
+                                         t.i32(llvm::Log2_64(2 * multiple)));
+  return multiple == 1 ? units : t.mul(units, t.i32(multiple));
+}
+
+/// The chunk's rows of \p operand from \p firstColumn on, as [4, 16, columns].
+/// Rows beyond the sequence's end are zeros.
+Value Prologue::rowsView(StringRef operand, Value firstColumn, int64_t columns,
+                         int64_t multiple) {
+  Value stride = args[(operand + "_stride").str()];
+  Value pointer = t.advance(args[operand], t.wideMul(firstToken, stride));
+  pointer = t.advance(pointer, t.wideMul(firstColumn, t.i32(2)));
+  Value elements = rowStride(operand, multiple);
+  // Up to the end of the last row's columns: nothing of the next row. Of a
+  // chunk without rows it is not above 0.
+  Value reach = t.add(t.mul(t.create<arith::SubIOp>(count, t.i32(1)), stride),
+                      t.i32(columns * 2));
+  return t.view(pointer,
+                {t.mul(elements, t.i32(blockTokens)), elements,
+                 t.builder().getIndexAttr(1)},
+                t.create<arith::MaxSIOp>(reach, t.i32(0)));
+}
+
+void Prologue::loadRaw() {
+  Value zero = t.i32(0);
+  Value column = t.mul(head, t.i32(D));
+  SmallVector<int64_t> extents{blocks, blockTokens, D};
+  rawGate = t.load(rowsView("raw_g", column, D, 8), {zero, zero, zero}, extents,
+                   attr(scan));
+  for (int64_t part : {K, Q, V}) {
+    Value first = t.add(column, t.i32(part * shape.heads * D));
+    raw[part] = t.load(rowsView("qkv", first, D, 8), {zero, zero, zero},
+                       extents, attr(scan));
+  }
+  rawBeta = t.load(rowsView("raw_beta", head, 1, 1), {zero, zero, zero},
+                   {blocks, blockTokens, 1});
+}
+
+/// The three inputs ahead of each block's first, in LDS: of block 0 those ahead
+/// of the chunk, from the same sequence or from its history.
+void Prologue::loadHistory() {
+  Value zero = t.i32(0);
+  bool sd = shape.convLayout == spec::ConvLayout::SD;
+  int64_t width = shape.heads * D;
+  OpFoldResult unit = t.builder().getIndexAttr(1);
+
+  // A null slot and a sequence without initial state begin with zeros. Numbers
+  // instead of conditions keep descriptors in scalar registers.
+  Value reads = isFirst;
+  Value slot;
+  for (StringRef name : {"slot", "initial_slot"}) {
+    if (!args.count(name)) {
+      continue;
+    }
+    Value pointer = t.advance(
+        args[name], t.wideMul(sequence, args[(name + "_stride").str()]));
+    Value given = t.create<tile::LoadScalarOp>(i32Type, pointer);
+    slot = t.create<arith::MaxSIOp>(given, zero);
+    Value isUsed =
+        shape.nullSlot == spec::NullSlot::LE0
+            ? t.create<arith::MinSIOp>(slot, t.i32(1)).getResult()
+            : t.create<arith::SubIOp>(
+                  t.i32(1), t.create<arith::ShRUIOp>(given, t.i32(31)));
+    reads = t.mul(reads, isUsed);
+  }
+
+  OpFoldResult channelStride = sd ? unit : OpFoldResult(args["columns"]);
+  OpFoldResult columnStride =
+      sd ? OpFoldResult(t.builder().getIndexAttr(3 * width)) : unit;
+  int64_t lastChannel = 2 * width + D;
+  Value reach = sd ? t.i32((2 * 3 * width + lastChannel) * 2)
+                   : t.mul(args["columns"], t.i32(lastChannel * 2));
+  Value headOffset = sd ? t.wideMul(head, t.i32(2 * D))
+                        : t.wideMul(head, t.mul(args["columns"], t.i32(2 * D)));
+  Value window =
+      t.advance(args["conv_state"],
+                t.add(t.wideMul(slot, args["conv_state_stride"]), headOffset));
+  Value stored =
+      t.view(window, {columnStride, channelStride}, t.mul(reach, reads));
+
+  // Rows of the same sequence ahead of the chunk.
+  Value stride = args["qkv_stride"];
+  Value hasRows = t.create<arith::SubIOp>(t.i32(1), isFirst);
+  Value firstRow =
+      t.create<arith::SubIOp>(firstToken, t.mul(hasRows, t.i32(3)));
+  Value previousRows =
+      t.advance(t.advance(args["qkv"], t.wideMul(firstRow, stride)),
+                t.wideMul(head, t.i32(2 * D)));
+  Value previousBytes = t.add(t.mul(stride, t.i32(2)), t.i32(lastChannel * 2));
+  Value previous = t.view(previousRows, {rowStride("qkv", 8), unit},
+                          t.mul(previousBytes, hasRows));
+
+  Value hasState;
+  if (args.count("has_initial_state")) {
+    Value flags = t.view(
+        t.advance(args["has_initial_state"], t.wideMul(sequence, t.i32(1))),
+        {unit}, t.i32(1));
+    Value flag = t.extract(t.load(flags, {zero}, {1}), 0, 0);
+    auto type = cast<RankedTensorType>(flag.getType());
+    Value none = t.create<arith::ConstantOp>(DenseElementsAttr::get(
+        type, t.builder().getI8IntegerAttr(0).getValue()));
+    hasState = t.create<arith::CmpIOp>(arith::CmpIPredicate::ne, flag, none);
+  }
+
+  SmallVector<int64_t> strides{5 * 3 * D, 3 * D, D, 1};
+  history = allocate({3, 5, 3, D}, strides, bf16);
+  for (int64_t part : {Q, K, V}) {
+    Value channel = t.i32(part * width);
+    Value old = t.load(stored, {zero, channel}, {3, D});
+    if (hasState) {
+      Value none = t.create<arith::ConstantOp>(DenseElementsAttr::get(
+          cast<RankedTensorType>(old.getType()),
+          llvm::APFloat::getZero(llvm::APFloat::BFloat())));
+      old = t.create<arith::SelectOp>(t.splat(hasState, old), old, none);
+    }
+    // One of the two views is empty and reads as zeros.
+    auto bits = RankedTensorType::get({3, D}, t.builder().getI16Type());
+    Value before = t.load(previous, {zero, channel}, {3, D});
+    Value either =
+        t.create<arith::OrIOp>(t.create<arith::BitcastOp>(bits, old),
+                               t.create<arith::BitcastOp>(bits, before));
+    ldsStore(t.create<arith::BitcastOp>(old.getType(), either),
+             this->part(history, part * strides[0], {3, D}, {D, 1}));
+    Value own = raw[part];
+    SmallVector<Value> last;
+    for (int64_t token = blockTokens - 3; token < blockTokens; ++token) {
+      last.push_back(row(own, token));
+    }
+    auto type = RankedTensorType::get({blocks, 3, D}, bf16);
+    Value tail = t.create<tile::StackOp>(type, last, 1);
+    ldsStore(tail, this->part(history, part * strides[0] + strides[1],
+                              {blocks, 3, D}, {3 * D, D, 1}));
+  }
+}
+
+/// Causal convolution of width 4 and SiLU, oldest input first.
+Value Prologue::convolve(Part which) {
+  Value zero = t.i32(0);
+  Value weights =
+      t.view(args["conv_weight"],
+             {t.builder().getIndexAttr(4), t.builder().getIndexAttr(1)},
+             t.i32(3 * shape.heads * D * 16));
+  Value channel = t.add(t.mul(head, t.i32(D)), t.i32(which * shape.heads * D));
+  // The four taps of two channels of a lane are 32 bytes.
+  SmallVector<Basis> registers{{0, 1}, {0, 2}, {1, 0}};
+  SmallVector<Basis> lanes;
+  for (int64_t bit = 2; bit < D; bit *= 2) {
+    lanes.push_back({bit, 0});
+  }
+  auto taps = llvm::cantFail(
+      layout::Layout::create({D, 4}, registers, lanes, {{0, 0}, {0, 0}}, {}));
+  Value weight = t.load(weights, {channel, zero}, {D, 4}, attr(taps));
+
+  Value halo =
+      ldsLoad(part(history, which * 5 * 3 * D, {blocks, 3, D}, {3 * D, D, 1}));
+  SmallVector<Value> inputs;
+  for (int64_t token = 0; token < 3; ++token) {
+    inputs.push_back(row(halo, token));
+  }
+  for (int64_t token = 0; token < blockTokens; ++token) {
+    inputs.push_back(row(raw[which], token));
+  }
+  Value sum;
+  for (int64_t tap = 0; tap < 4; ++tap) {
+    Value x = t.extend(stackRows(ArrayRef(inputs).slice(tap, blockTokens)));
+    auto type = RankedTensorType::get({D}, f32, scanWithout({0, 1}));
+    Value w = t.create<tile::ExtractOp>(type, weight, 1, tap);
+    w = t.broadcast(w, {2}, x);
+    sum = tap == 0 ? t.mulf(x, w) : t.fma(x, w, sum);
+  }
+  Value result = t.mulf(sum, t.sigmoid(sum));
+  return shape.roundConv ? t.extend(narrow(result)) : result;
+}
+
+/// The sums of the gate within each block, in powers of two, and the factors
+/// that refer to the block's start and end.
+void Prologue::activateGate() {
+  OpFoldResult unit = t.builder().getIndexAttr(1);
+  Value biases = t.view(args["dt_bias"], {unit}, t.i32(shape.heads * D * 4));
+  Value bias =
+      t.load(biases, {t.mul(head, t.i32(D))}, {D}, scanWithout({0, 1}));
+  Value aLog = t.view(args["a_log"], {unit}, t.i32(shape.heads * 4));
+  Value scale = t.exp(t.extract(t.load(aLog, {head}, {1}), 0, 0));
+  Value x = t.extend(rawGate);
+  x = t.addf(x, t.broadcast(bias, {2}, x));
+  Value gate;
+  if (shape.gate == spec::GateKind::Bounded) {
+    Value s = t.sigmoid(t.mulf(x, t.splat(scale, x)));
+    gate = t.mulf(s, shape.lowerBound * log2e);
+  } else {
+    gate = t.mulf(t.mulf(t.softplus(x), t.splat(scale, x)), -log2e);
+  }
+  // Rows beyond the end do not decay.
+  auto indices = [&](int64_t dim) -> Value {
+    return t.create<tile::IotaOp>(
+        RankedTensorType::get({blocks, blockTokens, D}, i32Type, attr(scan)),
+        dim);
+  };
+  Value sixteen = t.splat(t.i32(blockTokens), gate);
+  Value token = t.add(t.mul(indices(0), sixteen), indices(1));
+  Value inside = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, token,
+                                         t.splat(count, gate));
+  gate = t.select(inside, gate, t.constant(0.0, gate));
+
+  SmallVector<Value> rows;
+  for (int64_t index = 0; index < blockTokens; ++index) {
+    Value g = row(gate, index);
+    rows.push_back(index == 0 ? g : t.addf(rows.back(), g));
+  }
+  sums = stackRows(rows);
+}
+
+void Prologue::findBlockSums() {
+  // Every block learns the sums of all blocks.
+  Value totals = allocate({blocks, D}, {D, 1}, f32);
+  ldsStore(row(sums, blockTokens - 1), totals);
+  auto rowType = RankedTensorType::get({blocks, D}, f32, scanWithout({1}));
+  auto index = t.create<tile::IotaOp>(
+      RankedTensorType::get({blocks, D}, i32Type, scanWithout({1})), 0);
+  Value none = t.constant(0.0, row(sums, 0));
+  toStart = none;
+  toEnd = none;
+  for (int64_t other = 0; other < blocks; ++other) {
+    Value sum = ldsLoad(part(totals, other * D, {D}, {1}), scanWithout({0, 1}));
+    blockSum[other] =
+        t.create<tile::BroadcastOp>(rowType, sum, ArrayRef<int64_t>{1});
+    Value at = t.splat(t.i32(other), none);
+    Value isBefore =
+        t.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, index, at);
+    Value isAfter =
+        t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, index, at);
+    toStart = t.addf(toStart, t.select(isBefore, blockSum[other], none));
+    toEnd = t.addf(toEnd, t.select(isAfter, blockSum[other], none));
+  }
+}
+
+/// Beta of each token, in LDS; zero beyond the end.
+void Prologue::activateBeta() {
+  beta = allocate({chunkTokens}, {1}, f32);
+  Value value = t.sigmoid(t.extend(t.extract(rawBeta, 2, 0)));
+  auto type = RankedTensorType::get({blocks, blockTokens}, i32Type);
+  Value token = t.create<tile::IotaOp>(type, 1);
+  Value at = t.create<tile::IotaOp>(type, 0);
+  token = t.add(t.mul(at, t.splat(t.i32(blockTokens), value)), token);
+  Value inside = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, token,
+                                         t.splat(count, value));
+  value = t.select(inside, value, t.constant(0.0, value));
+  ldsStore(value, part(beta, 0, {blocks, blockTokens}, {blockTokens, 1}));
+}
+
+/// q D^-0.5 / |q| and k / |k|.
+void Prologue::normalise() {
+  for (Value *x : {&q, &k}) {
+    Value sum = t.dot(*x, *x, {2});
+    Value factor = t.rsqrt(t.addf(sum, t.constant(shape.qkEps, sum)));
+    if (x == &q) {
+      factor = t.mulf(factor, 1.0 / std::sqrt(double(D)));
+    }
+    *x = t.mulf(*x, acrossChannels(factor, *x));
+  }
+}
+
+/// What needs nothing from other tokens: q 2^G, k 2^(G_last - G) transposed,
+/// the chunk's decay.
+void Prologue::storeForWalk() {
+  Value zero = t.i32(0);
+  OpFoldResult unit = t.builder().getIndexAttr(1);
+  auto index = [&](int64_t value) -> OpFoldResult {
+    return t.builder().getIndexAttr(value);
+  };
+  fromStart = t.exp2(t.addf(sums, acrossTokens(toStart, sums)));
+  Value rest = t.addf(toEnd, row(sums, blockTokens - 1));
+  Value fromEnd = t.exp2(t.subf(acrossTokens(rest, sums), sums));
+
+  Value tokens = t.view(workspace("qg", chunkTokens * D),
+                        {index(blockTokens * D), index(D), unit},
+                        t.i32(chunkTokens * D * 2));
+  t.store(narrow(t.mulf(q, fromStart)), tokens, {zero, zero, zero});
+  Value channels = t.view(workspace("kg", chunkTokens * D),
+                          {index(chunkTokens), index(blockTokens), unit},
+                          t.i32(chunkTokens * D * 2));
+  t.store(alongTokens(t.mulf(k, fromEnd)), channels, {zero, zero, zero});
+
+  Value total = blockSum[0];
+  for (int64_t other = 1; other < blocks; ++other) {
+    total = t.addf(total, blockSum[other]);
+  }
+  // Every block has it; the first writes it.
+  Value decays = t.view(workspace("decay", D), {index(D), unit}, t.i32(D * 4));
+  t.store(t.exp2(total), decays, {zero, zero});
+}
+
+/// Puts \p value times beta into LDS, transposed: an input of w or u.
+Value Prologue::storeInput(Value value) {
+  Value perToken = ldsLoad(
+      part(beta, 0, {blocks, blockTokens}, {blockTokens, 1}), scanWithout({2}));
+  Value buffer = allocate({D, chunkTokens}, {tokenPitch, 1}, bf16);
+  ldsStore(
+      alongTokens(t.mulf(value, acrossChannels(perToken, value))),
+      part(buffer, 0, {D, blocks, blockTokens}, {tokenPitch, blockTokens, 1}));
+  return buffer;
+}
+
+void Prologue::write(tile::KernelOp kernel) {
+  OpBuilder &b = t.builder();
+  b.setInsertionPointToStart(&kernel.getBody().front());
+  bf16 = b.getBF16Type();
+  f32 = b.getF32Type();
+  i32Type = b.getI32Type();
+  args = KernelArguments::byName(kernel);
+  identify();
+  loadRaw();
+  loadHistory();
+  activateBeta();
+  inputsU = storeInput(convolve(V));
+  k = convolve(K);
+  q = convolve(Q);
+  activateGate();
+  findBlockSums();
+  normalise();
+  storeForWalk();
+  inverse = allocate({chunkTokens, chunkTokens}, {squarePitch, 1}, f32);
+  for (int64_t half = chunkTokens / 2; half >= blockTokens; half /= 2) {
+    scoreAcross(half);
+  }
+  if (shape.gate == spec::GateKind::Bounded) {
+    scoreBounded();
+  } else {
+    scoreHalves();
+  }
+  inputsW = storeInput(t.mulf(k, fromStart));
+  clearAbove();
+  invert();
+  storeUpdates();
+  t.create<tile::ReturnOp>();
+}
+
+void kda::writePrologue(tile::KernelOp kernel, const PrologueShape &shape,
+                        OpBuilder &builder) {
+  Prologue(shape, builder, kernel.getLoc()).write(kernel);
+}

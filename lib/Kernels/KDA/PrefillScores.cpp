@@ -1,0 +1,310 @@
+//===- PrefillScores.cpp - products within a chunk --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The scores of a chunk's tokens among each other, the inverse that they give,
+// and what the walk needs of it. PrefillPrologue.cpp has the formulas.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PrologueProgram.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::kda;
+using layout::Basis;
+
+/// Writes blocks of scores from element `offset` of [64, 64] on: those of keys,
+/// times beta and negated, to LDS, those of queries to memory. Where they lie
+/// on the diagonal, what does not count is masked.
+void Prologue::storeScores(Value scores, int64_t offset, bool isKeys,
+                           bool masksDiagonal) {
+  auto type = cast<RankedTensorType>(scores.getType());
+  ArrayRef<int64_t> extents = type.getShape();
+  int64_t rank = extents.size();
+  int64_t rows = extents[rank - 2];
+  // Blocks of one product follow each other along the diagonal.
+  int64_t distance = chunkTokens / extents.front();
+  auto strides = [&](int64_t pitch) {
+    SmallVector<int64_t> result{pitch, 1};
+    if (rank == 3) {
+      result.insert(result.begin(), distance * (pitch + 1));
+    }
+    return result;
+  };
+  int64_t firstRow = offset / chunkTokens;
+
+  if (masksDiagonal) {
+    auto indices = RankedTensorType::get(extents, i32Type);
+    Value rowIndex = t.create<tile::IotaOp>(indices, rank - 2);
+    Value columnIndex = t.create<tile::IotaOp>(indices, rank - 1);
+    Value below = t.create<arith::CmpIOp>(isKeys ? arith::CmpIPredicate::slt
+                                                 : arith::CmpIPredicate::sle,
+                                          columnIndex, rowIndex);
+    scores = t.select(below, scores, t.constant(0.0, scores));
+  }
+  if (isKeys) {
+    SmallVector<int64_t> betaExtents{rows};
+    SmallVector<int64_t> betaStrides{1};
+    SmallVector<int64_t> dims{rank - 2};
+    if (rank == 3) {
+      betaExtents = {extents.front(), rows};
+      betaStrides = {distance, 1};
+      dims = {0, 1};
+    }
+    Value perRow = ldsLoad(part(beta, firstRow, betaExtents, betaStrides));
+    perRow = t.broadcast(perRow, dims, scores);
+    scores = t.mulf(t.mulf(scores, perRow), -1.0);
+    SmallVector<int64_t> packed{rows + 4, 1};
+    if (rank == 3) {
+      packed.insert(packed.begin(), rows * (rows + 4));
+    }
+    Value buffer = allocate(extents, packed, f32);
+    ldsStore(scores, buffer);
+    negative[{rows, masksDiagonal}] = buffer;
+    return;
+  }
+  SmallVector<OpFoldResult> viewStrides;
+  for (int64_t stride : strides(chunkTokens)) {
+    viewStrides.push_back(t.builder().getIndexAttr(stride));
+  }
+  Value pointer =
+      t.advance(workspace("aqk", chunkTokens * chunkTokens), offset * 2);
+  Value view = t.view(pointer, viewStrides,
+                      t.i32((chunkTokens * chunkTokens - offset) * 2));
+  SmallVector<Value> zeros(rank, t.i32(0));
+  t.store(narrow(scores), view, zeros);
+}
+
+/// Scores of tokens of the upper half of `2 * half` tokens with those of the
+/// lower half. Factors refer to the boundary.
+void Prologue::scoreAcross(int64_t half) {
+  auto index = t.create<tile::IotaOp>(
+      RankedTensorType::get({blocks, D}, i32Type, scanWithout({1})), 0);
+  Value none = t.constant(0.0, row(sums, 0));
+  int64_t halfBlocks = half / blockTokens;
+  // Upper: from the boundary to the block's start; lower: from the block's end
+  // to the boundary.
+  Value sign = t.constant(-1.0, none);
+  Value rest = none;
+  for (int64_t at = 0; at < blocks; ++at) {
+    Value here = t.create<arith::CmpIOp>(arith::CmpIPredicate::eq, index,
+                                         t.splat(t.i32(at), none));
+    bool upper = at / halfBlocks % 2 == 1;
+    if (upper) {
+      sign = t.select(here, t.constant(1.0, none), sign);
+    }
+    int64_t begin = at / halfBlocks * halfBlocks;
+    int64_t from = upper ? begin : at + 1;
+    int64_t to = upper ? at : begin + halfBlocks;
+    Value sum = upper ? Value() : row(sums, blockTokens - 1);
+    for (int64_t other = from; other < to; ++other) {
+      sum = sum ? t.addf(sum, blockSum[other]) : blockSum[other];
+    }
+    if (sum) {
+      rest = t.addf(rest, t.select(here, sum, none));
+    }
+  }
+  Value factor =
+      t.exp2(t.fma(sums, acrossTokens(sign, sums), acrossTokens(rest, sums)));
+  SmallVector<int64_t> strides{blockTokens * channelPitch, channelPitch, 1};
+  Value buffers[2];
+  for (auto [buffer, value] : llvm::zip_equal(buffers, ArrayRef{q, k})) {
+    buffer = allocate({chunkTokens, D}, {channelPitch, 1}, bf16);
+    ldsStore(narrow(t.mulf(value, factor)),
+             part(buffer, 0, {blocks, blockTokens, D}, strides));
+  }
+  int64_t pairs = chunkTokens / (2 * half);
+  auto load = [&](Value buffer, int64_t first) {
+    if (pairs == 1) {
+      return ldsLoad(
+          part(buffer, first * channelPitch, {half, D}, {channelPitch, 1}));
+    }
+    return ldsLoad(part(buffer, first * channelPitch, {pairs, half, D},
+                        {2 * half * channelPitch, channelPitch, 1}));
+  };
+  SmallVector<int64_t> swapped =
+      pairs == 1 ? SmallVector<int64_t>{1, 0} : SmallVector<int64_t>{0, 2, 1};
+  for (bool isKeys : {false, true}) {
+    Value lower = transpose(load(buffers[1], 0), swapped);
+    storeScores(mma(load(buffers[isKeys], half), lower), half * chunkTokens,
+                isKeys,
+                /*masksDiagonal=*/false);
+  }
+}
+
+/// Rounds [4, 16, 128] into a buffer of its own.
+Value Prologue::storeRows(Value value) {
+  Value buffer = part(allocate({chunkTokens, D}, {channelPitch, 1}, bf16), 0,
+                      {blocks, blockTokens, D},
+                      {blockTokens * channelPitch, channelPitch, 1});
+  ldsStore(narrow(value), buffer);
+  return buffer;
+}
+
+/// Scores within blocks of 16 tokens, with factors that refer to the middle.
+void Prologue::scoreBounded() {
+  Value middle = acrossTokens(row(sums, blockTokens / 2 - 1), sums);
+  Value up = t.exp2(t.subf(sums, middle));
+  Value down = t.exp2(t.subf(middle, sums));
+  Value columns = storeRows(t.mulf(k, down));
+  // Keys first: queries then take the place of their rows.
+  for (bool isKeys : {true, false}) {
+    Value rows = storeRows(t.mulf(isKeys ? k : q, up));
+    Value right = transpose(ldsLoad(columns), {0, 2, 1});
+    storeScores(mma(ldsLoad(rows), right), 0, isKeys, /*masksDiagonal=*/true);
+  }
+}
+
+/// Scores within blocks of 16 tokens of a gate without bound: by halves down to
+/// single tokens.
+void Prologue::scoreHalves() {
+  SmallVector<int64_t> extents{blocks, blockTokens, blockTokens};
+  auto indices = RankedTensorType::get(extents, i32Type);
+  Value scores[2];
+  for (int64_t half = blockTokens / 2; half >= 0; half /= 2) {
+    Value kScaled = k;
+    Value qScaled = q;
+    if (half > 0) {
+      SmallVector<Value> rows;
+      for (int64_t token = 0; token < blockTokens; ++token) {
+        bool isUpper = token / half % 2 == 1;
+        int64_t boundary = token / (2 * half) * 2 * half + half - 1;
+        Value own = row(sums, token);
+        Value other = row(sums, boundary);
+        rows.push_back(isUpper ? t.subf(own, other) : t.subf(other, own));
+      }
+      Value factor = t.exp2(stackRows(rows));
+      kScaled = t.mulf(k, factor);
+      qScaled = t.mulf(q, factor);
+    }
+    Value keys = storeRows(kScaled);
+    Value queries = storeRows(qScaled);
+    for (bool isKeys : {true, false}) {
+      if (half == 0 && isKeys) {
+        continue;
+      }
+      Value products = mma(ldsLoad(isKeys ? keys : queries),
+                           transpose(ldsLoad(keys), {0, 2, 1}));
+      // Tokens whose numbers differ first in the bit of the half. The upper of
+      // them is the row: what lies above the diagonal is masked later.
+      Value differ =
+          t.create<arith::XOrIOp>(t.create<tile::IotaOp>(indices, 1),
+                                  t.create<tile::IotaOp>(indices, 2));
+      Value &sum = scores[isKeys];
+      if (!sum) {
+        sum = products;
+        continue;
+      }
+      Value isNearer = t.create<arith::CmpIOp>(
+          arith::CmpIPredicate::slt, differ,
+          t.splat(t.i32(std::max<int64_t>(2 * half, 1)), differ));
+      sum = t.select(isNearer, products, sum);
+    }
+    if (half == 0) {
+      break;
+    }
+  }
+  for (bool isKeys : {true, false}) {
+    storeScores(scores[isKeys], 0, isKeys, /*masksDiagonal=*/true);
+  }
+}
+
+/// Zeros in the blocks above the diagonal of Aqk and of the inverse.
+void Prologue::clearAbove() {
+  Value zero = t.i32(0);
+  auto tile = [&](ArrayRef<int64_t> extents, Type element) -> Value {
+    auto type = RankedTensorType::get(extents, element);
+    return t.create<arith::ConstantOp>(type, t.builder().getZeroAttr(type));
+  };
+  auto index = [&](int64_t value) -> OpFoldResult {
+    return t.builder().getIndexAttr(value);
+  };
+  int64_t half = chunkTokens / 2;
+  int64_t elements = chunkTokens * chunkTokens;
+  Value aqk = workspace("aqk", elements);
+  t.store(tile({half, half}, bf16),
+          t.view(t.advance(aqk, half * 2), {index(chunkTokens), index(1)},
+                 t.i32((elements - half) * 2)),
+          {zero, zero});
+  t.store(
+      tile({2, blockTokens, blockTokens}, bf16),
+      t.view(t.advance(aqk, blockTokens * 2),
+             {index(half * (chunkTokens + 1)), index(chunkTokens), index(1)},
+             t.i32((elements - blockTokens) * 2)),
+      {zero, zero, zero});
+  ldsStore(tile({half, half}, f32),
+           part(inverse, half, {half, half}, {squarePitch, 1}));
+  ldsStore(tile({2, blockTokens, blockTokens}, f32),
+           part(inverse, blockTokens, {2, blockTokens, blockTokens},
+                {half * (squarePitch + 1), squarePitch, 1}));
+}
+
+/// A = (I - N)^-1 with N = -L, in FP32 throughout: (I + N)(I + N^2)(I + N^4)
+/// (I + N^8) in blocks of 16, then what lies below, by blocks of 16 and 32:
+///   [A 0; C B]^-1 = [A' 0; -B' C A' B'].
+/// Powers are kept besides their transposes: a result is then an operand of the
+/// next product where it lies.
+void Prologue::invert() {
+  SmallVector<int64_t> swapped{0, 2, 1};
+  int64_t diagonal = blockTokens * (squarePitch + 1);
+  SmallVector<int64_t> extents{blocks, blockTokens, blockTokens};
+  SmallVector<int64_t> strides{diagonal, squarePitch, 1};
+  Value source = negative[{blockTokens, true}];
+  Value n = ldsLoad(source);
+  Value nT = transpose(ldsLoad(source), swapped);
+  Value power = n;
+  Value powerT = nT;
+  auto indices = RankedTensorType::get(extents, i32Type);
+  Value isDiagonal = t.create<arith::CmpIOp>(
+      arith::CmpIPredicate::eq, t.create<tile::IotaOp>(indices, 1),
+      t.create<tile::IotaOp>(indices, 2));
+  Value sum =
+      t.addf(n, t.select(isDiagonal, t.constant(1.0, n), t.constant(0.0, n)));
+  for (int64_t exponent = 2; exponent < blockTokens; exponent *= 2) {
+    Value right = transpose(power, swapped);
+    if (2 * exponent < blockTokens) {
+      power = mma(power, transpose(powerT, swapped));
+    }
+    powerT = mma(powerT, right);
+    sum = mma(sum, transpose(powerT, swapped), sum);
+  }
+  ldsStore(sum, part(inverse, 0, extents, strides));
+
+  for (int64_t half = blockTokens; half < chunkTokens; half *= 2) {
+    int64_t pairs = chunkTokens / (2 * half);
+    SmallVector<int64_t> order =
+        pairs == 1 ? SmallVector<int64_t>{1, 0} : swapped;
+    auto at = [&](Value buffer, int64_t row, int64_t column) {
+      int64_t offset = row * squarePitch + column;
+      return pairs == 1 ? part(buffer, offset, {half, half}, {squarePitch, 1})
+                        : part(buffer, offset, {pairs, half, half},
+                               {2 * half * (squarePitch + 1), squarePitch, 1});
+    };
+    Value lower = ldsLoad(negative[{half, false}]);
+    Value top = ldsLoad(at(inverse, 0, 0));
+    Value bottom = ldsLoad(at(inverse, half, half));
+    Value productT = mma(transpose(top, order), transpose(lower, order));
+    ldsStore(mma(bottom, transpose(productT, order)), at(inverse, half, 0));
+  }
+}
+
+/// -w and u transposed, rounded once.
+void Prologue::storeUpdates() {
+  Value zero = t.i32(0);
+  auto index = [&](int64_t value) -> OpFoldResult {
+    return t.builder().getIndexAttr(value);
+  };
+  Value rows = narrow(ldsLoad(inverse));
+  Value w = mma(rows, transpose(ldsLoad(inputsW), {1, 0}));
+  t.store(narrow(t.mulf(w, -1.0)),
+          t.view(workspace("w", chunkTokens * D), {index(D), index(1)},
+                 t.i32(chunkTokens * D * 2)),
+          {zero, zero});
+  Value columns = transpose(narrow(ldsLoad(inverse)), {1, 0});
+  Value u = mma(ldsLoad(inputsU), columns);
+  t.store(narrow(u),
+          t.view(workspace("u", chunkTokens * D),
+                 {index(chunkTokens), index(1)}, t.i32(chunkTokens * D * 2)),
+          {zero, zero});
+}
