@@ -30,6 +30,10 @@ struct AllocOptions {
   /// What is not written is undefined: checked launches find its uses. The
   /// bytes themselves are a pattern (0xA5) unless there is a `fill`.
   bool undefined = false;
+  /// Not null: the allocation is this memory of the host, which outlives it. It
+  /// has the host's address modulo 256 and holds what is there; `fill` and
+  /// `undefined` do not go with it.
+  uint8_t *host = nullptr;
 };
 
 /// Device memory with 64-bit virtual addresses. Pages come into being on their
@@ -145,10 +149,15 @@ private:
   static constexpr unsigned slotShift = 32;
   static constexpr uint64_t slotCount = 1 << 16;
 
-  struct Page {
+  struct Storage {
     alignas(64) uint8_t bytes[pageBytes];
-    std::atomic<bool> written;
+  };
+
+  struct Page {
+    uint8_t *bytes = nullptr;
+    std::atomic<bool> written = false;
     std::unique_ptr<uint8_t[]> undefined; ///< as undefinedBytes gives it
+    std::unique_ptr<Storage> storage;     ///< unless it is the host's memory
   };
 
   struct Allocation {

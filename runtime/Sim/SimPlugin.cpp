@@ -1,0 +1,186 @@
+//===- SimPlugin.cpp - libtenon_sim.so --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operands are memory of the host. A launch maps each of them where its kernel
+// expects an address, so that an access past the end of one is found to the
+// byte, and unmaps them again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Devices/SimPlugin.h"
+
+#include "tenon/Sim/Device.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace tenon;
+
+namespace {
+
+struct OpenDevice {
+  sim::Device device;
+  sim::Processor processor;
+};
+
+struct Module {
+  std::shared_ptr<const sim::CodeObject> object;
+};
+
+} // namespace
+
+static int fail(const TenonSimReport *report, const std::string &text) {
+  report->message(report->context, text.c_str());
+  return 1;
+}
+
+static int fail(const TenonSimReport *report, llvm::Error error) {
+  return fail(report, llvm::toString(std::move(error)));
+}
+
+static int openDevice(const char *chip, void **device,
+                      const TenonSimReport *report) {
+  for (sim::Processor processor :
+       {sim::Processor::Gfx942, sim::Processor::Gfx950}) {
+    if (sim::processorName(processor) == chip) {
+      auto *opened = new OpenDevice();
+      opened->processor = processor;
+      *device = opened;
+      return 0;
+    }
+  }
+  return fail(report, std::string("there is no simulator of '") + chip +
+                          "'; it can be gfx942 or gfx950");
+}
+
+static void closeDevice(void *device) {
+  delete static_cast<OpenDevice *>(device);
+}
+
+static int loadModule(void *device, const uint8_t *bytes, uint64_t size,
+                      void **module, const TenonSimReport *report) {
+  auto object = sim::CodeObject::load({bytes, size_t(size)});
+  if (!object) {
+    return fail(report, object.takeError());
+  }
+  auto *opened = static_cast<OpenDevice *>(device);
+  if ((*object)->processor() != opened->processor) {
+    return fail(report, "the code object is for " +
+                            sim::processorName((*object)->processor()).str() +
+                            ", the device is a " +
+                            sim::processorName(opened->processor).str());
+  }
+  *module = new Module{std::move(*object)};
+  return 0;
+}
+
+static void unloadModule(void *device, void *module) {
+  auto *loaded = static_cast<Module *>(module);
+  // An image that no launch has brought to the device is no error.
+  llvm::consumeError(
+      static_cast<OpenDevice *>(device)->device.unload(*loaded->object));
+  delete loaded;
+}
+
+static int findFunction(void *module, const char *name, void **function,
+                        const TenonSimReport *report) {
+  const sim::Kernel *kernel =
+      static_cast<Module *>(module)->object->findKernel(name);
+  if (!kernel) {
+    return fail(report,
+                std::string("the code object has no kernel '") + name + "'");
+  }
+  *function = const_cast<sim::Kernel *>(kernel);
+  return 0;
+}
+
+namespace {
+/// The operands of one launch as device memory.
+class Mapping {
+public:
+  Mapping(sim::Memory &memory, const sim::KernelInfo &kernel)
+      : memory(memory), kernel(kernel) {}
+  ~Mapping() {
+    for (uint64_t base : bases) {
+      llvm::cantFail(memory.free(base));
+    }
+  }
+
+  /// Maps the memory that \p kernarg points to, and changes the pointer.
+  llvm::Error map(std::vector<uint8_t> &kernarg,
+                  const TenonSimPointer &pointer) {
+    uint8_t *host = nullptr;
+    std::memcpy(&host, kernarg.data() + pointer.offset, sizeof(host));
+    // Nothing may be read there: any address will do.
+    if (pointer.bytes == 0) {
+      return llvm::Error::success();
+    }
+    sim::AllocOptions options;
+    options.name = argumentName(pointer.offset);
+    options.host = host;
+    auto base = memory.allocate(pointer.bytes, options);
+    if (!base) {
+      return base.takeError();
+    }
+    bases.push_back(*base);
+    std::memcpy(kernarg.data() + pointer.offset, &*base, sizeof(*base));
+    return llvm::Error::success();
+  }
+
+private:
+  std::string argumentName(uint32_t offset) const {
+    for (const sim::KernelArg &arg : kernel.args) {
+      if (arg.offset == offset && !arg.name.empty()) {
+        return arg.name;
+      }
+    }
+    return "argument at byte " + std::to_string(offset);
+  }
+
+  sim::Memory &memory;
+  const sim::KernelInfo &kernel;
+  std::vector<uint64_t> bases;
+};
+} // namespace
+
+static int launchKernel(void *device, const TenonSimLaunch *launch,
+                        const TenonSimReport *report) {
+  auto *opened = static_cast<OpenDevice *>(device);
+  const auto *kernel = static_cast<const sim::Kernel *>(launch->function);
+  sim::LaunchConfig config;
+  std::copy_n(launch->grid, 3, config.grid.begin());
+  std::copy_n(launch->workgroupSize, 3, config.block.begin());
+  config.dynamicLds = launch->dynamicLds;
+  config.kernarg.assign(launch->kernarg,
+                        launch->kernarg + launch->kernargBytes);
+  Mapping mapping(opened->device.memory(), kernel->info());
+  for (uint32_t i = 0; i < launch->pointerCount; ++i) {
+    if (llvm::Error error = mapping.map(config.kernarg, launch->pointers[i])) {
+      return fail(report, std::move(error));
+    }
+  }
+  auto result = opened->device.launch(*kernel, config);
+  if (!result) {
+    return fail(report, result.takeError());
+  }
+  if (!result->findings.empty()) {
+    std::string text =
+        "the simulator found faults in '" + kernel->name().str() + "':";
+    for (const sim::Finding &finding : result->findings) {
+      text += "\n" + sim::formatFinding(finding);
+    }
+    return fail(report, text);
+  }
+  return 0;
+}
+
+static const TenonSimPlugin plugin = {TENON_SIM_PLUGIN_VERSION,
+                                      openDevice,
+                                      closeDevice,
+                                      loadModule,
+                                      unloadModule,
+                                      findFunction,
+                                      launchKernel};
+
+const TenonSimPlugin *tenon_sim_plugin() { return &plugin; }
