@@ -1,0 +1,102 @@
+//===- PrefillScan.cpp - the state at the start of each group ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A group's chunks map the state S [v, k] to S diag(A) + S C + B, with B what
+// they make of zeros, A the product of their decays, and C the rest of what
+// they make of the identity. Rows v do not meet: a wave has sixteen of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PrefillScan.h"
+#include "Groups.h"
+#include "PrefillPrologue.h"
+
+#include "../KernelArguments.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::kda;
+
+static constexpr int64_t D = 128;
+
+Groups kda::groupsOf(TileBuilder &t, Value chunks, Value groups) {
+  Value one = t.i32(1);
+  auto ceilDiv = [&](Value a, Value b) -> Value {
+    Value raised = t.create<arith::SubIOp>(t.add(a, b), one);
+    return t.create<arith::DivUIOp>(raised, b);
+  };
+  Value each = t.create<arith::MaxSIOp>(ceilDiv(chunks, groups),
+                                        t.i32(leastGroupChunks));
+  Value used = t.create<arith::MaxSIOp>(ceilDiv(chunks, each), one);
+  return {each, used};
+}
+
+void kda::writeScan(tile::KernelOp kernel, int64_t heads, OpBuilder &builder) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  TileBuilder t(builder, kernel.getLoc());
+  llvm::StringMap<Value> args = KernelArguments::byName(kernel);
+  Type i32Type = builder.getI32Type();
+  OpFoldResult unit = builder.getIndexAttr(1);
+  OpFoldResult row = builder.getIndexAttr(D);
+  Value zero = t.i32(0);
+  Value one = t.i32(1);
+
+  constexpr int64_t slices = D / scanRows;
+  Value slice = t.create<arith::AndIOp>(t.workgroupId(0), t.i32(slices - 1));
+  Value head =
+      t.create<arith::ShRUIOp>(t.workgroupId(0), t.i32(llvm::Log2_64(slices)));
+  Value sequence = t.workgroupId(1);
+  auto token = [&](Value index) -> Value {
+    return t.create<tile::LoadScalarOp>(
+        i32Type, t.advance(args["cu_seqlens"], t.wideMul(index, t.i32(4))));
+  };
+  Value tokens =
+      t.create<arith::SubIOp>(token(t.add(sequence, one)), token(sequence));
+  Value chunks = t.create<arith::ShRUIOp>(t.add(tokens, t.i32(chunkTokens - 1)),
+                                          t.i32(llvm::Log2_64(chunkTokens)));
+  Groups groups = groupsOf(t, chunks, args["groups"]);
+
+  // Where the sequence's and head's groups begin.
+  Value first = t.wideMul(
+      t.add(t.wideMul(sequence, t.i64(heads)), t.wideMul(head, t.i64(1))),
+      args["groups"]);
+  Value firstRow = t.mul(slice, t.i32(scanRows));
+  auto of = [&](StringRef name, Value group, int64_t bytes) {
+    Value index = t.add(first, t.wideMul(group, t.i64(1)));
+    return t.advance(args[name], t.wideMul(index, t.i64(bytes)));
+  };
+  auto entry = [&](Value group) {
+    return t.view(of("entry", group, D * D * 4), {row, unit}, t.i32(D * D * 4));
+  };
+  SmallVector<int64_t> rows{scanRows, D};
+  Value state = t.load(entry(one), {firstRow, zero}, rows);
+  Value last = t.create<arith::SubIOp>(groups.used, one);
+  auto loop = t.create<scf::ForOp>(one, last, one, ValueRange{state});
+  {
+    OpBuilder::InsertionGuard inLoop(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value group = loop.getInductionVar();
+    state = loop.getRegionIterArg(0);
+    Value map = t.load(t.view(of("transform", group, D * D * 2), {unit, row},
+                              t.i32(D * D * 2)),
+                       {zero, zero}, {D, D});
+    Value decay = t.load(
+        t.view(of("carry", group, D * 4), {unit}, t.i32(D * 4)), {zero}, {D});
+    Value next = entry(t.add(group, one));
+    Value made = t.load(next, {firstRow, zero}, rows);
+    Value sum = t.fma(state, t.broadcast(decay, {1}, state), made);
+    Value rounded = t.create<arith::TruncFOp>(
+        RankedTensorType::get(rows, builder.getBF16Type()), state);
+    sum = t.create<tile::MmaOp>(
+        sum.getType(), rounded, map, sum, Value(), Value(), DenseI64ArrayAttr(),
+        DenseI64ArrayAttr(), DenseI64ArrayAttr(), IntegerAttr(),
+        DenseI64ArrayAttr(), FloatAttr());
+    t.store(sum, next, {firstRow, zero});
+    t.create<scf::YieldOp>(ValueRange{sum});
+  }
+  t.create<tile::ReturnOp>();
+}
