@@ -167,7 +167,7 @@ launch(sim::Device &device, const sim::CodeObject &object,
   sim::LaunchConfig config;
   config.grid = concrete.grid;
   config.block = description.workgroupSize;
-  config.dynamicLds = concrete.dynamicLds;
+  config.dynamicLds = concrete.dynamicLds + options.padLds;
   config.kernarg = concrete.kernarg;
   config.numThreads = options.threads;
   config.checks = options.checks;

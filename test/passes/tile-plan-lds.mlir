@@ -146,4 +146,22 @@ tile.kernel @in_flight(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves =
   tile.return
 }
 
+// Two workgroups of 64 granules of 1,280 bytes fill the 160 KiB of a compute unit; one
+// granule more, and the second has no room.
+// expected-remark @+1 {{81920 bytes of LDS, 81920 allocated: 2 workgroups per compute unit}}
+tile.kernel @two_fit(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<20480xf32>
+  %a = tile.alloc_lds : !tile.lds<20480xf32>
+  tile.lds_store %t, %a : tensor<20480xf32>, !tile.lds<20480xf32>
+  tile.return
+}
+
+// expected-remark @+1 {{83200 bytes of LDS, 83200 allocated: 1 workgroups per compute unit}}
+tile.kernel @one_fits(%f: f32) attributes {waves = 4 : i32} {
+  %t = tile.splat %f : f32 -> tensor<20800xf32>
+  %a = tile.alloc_lds : !tile.lds<20800xf32>
+  tile.lds_store %t, %a : tensor<20800xf32>, !tile.lds<20800xf32>
+  tile.return
+}
+
 }

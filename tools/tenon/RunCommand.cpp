@@ -20,6 +20,7 @@ struct RunArguments {
   bool checkSampled = false;
   std::string statsJson;
   unsigned threads = 0;
+  uint32_t padLds = 0;
   std::string checks = "all";
   uint64_t perturb = 0;
   std::optional<uint64_t> workgroupOrder;
@@ -86,6 +87,7 @@ static int runCommand(RunArguments &arguments) {
   options.check = arguments.check || arguments.checkSampled;
   options.checkSampled = arguments.checkSampled;
   options.threads = arguments.threads;
+  options.padLds = arguments.padLds;
   options.perturb = arguments.perturb;
   options.workgroupOrder = arguments.workgroupOrder;
   auto checks = sim::CheckSet::parse(arguments.checks);
@@ -201,6 +203,9 @@ void cli::addRun(CLI::App &app, Action &action) {
                     "Print how often each instruction was executed, with "
                     "--timing its cycles and what it waited for, and its line "
                     "of the tile program ('tile:12', or of --save-tile)");
+  command->add_option("--pad-lds", arguments->padLds,
+                      "Bytes of LDS that each workgroup takes besides its own: "
+                      "what are workgroups worth that share a compute unit?");
   command
       ->add_option("--threads", arguments->threads,
                    "Host threads (0: all cores)")

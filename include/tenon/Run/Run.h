@@ -57,6 +57,8 @@ struct RunOptions {
   uint64_t perturb = 0;                        ///< sim::LaunchConfig::perturb
   std::optional<uint64_t> workgroupOrder;
   bool profile = false;
+  /// Bytes of LDS that each workgroup takes besides what its kernel uses.
+  uint32_t padLds = 0;
   /// Models the times of the launches. A sampled one drops stores, so that
   /// neither `check` nor `outputs` go with it.
   std::optional<sim::TimingOptions> timing;

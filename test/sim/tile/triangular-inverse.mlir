@@ -12,6 +12,24 @@
 // CLEAN: 0 findings
 // RUN: %{python} %S/Inputs/triangular.py check %t 1e-9 1e-3
 
+// The same with products of BF16 parts. Six products hold, three lose two digits, and one
+// loses everything, as powers of 8 bits do.
+// RUN: tenon-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-select-precision{form=bf16x6}))' -o %t.x6.mlir
+// RUN: tenon compile %t.x6.mlir -o %t.x6.co
+// RUN: tenon sim %t.x6.co --block 256 --arg npy:%t.l.npy \
+// RUN:   --arg buf:16384:fill=nan:out=%t.out.npy | FileCheck %s --check-prefix=CLEAN
+// RUN: %{python} %S/Inputs/triangular.py check %t 1e-9 2e-3
+// RUN: tenon-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-select-precision{form=bf16x3}))' -o %t.x3.mlir
+// RUN: tenon compile %t.x3.mlir -o %t.x3.co
+// RUN: tenon sim %t.x3.co --block 256 --arg npy:%t.l.npy \
+// RUN:   --arg buf:16384:fill=nan:out=%t.out.npy | FileCheck %s --check-prefix=CLEAN
+// RUN: %{python} %S/Inputs/triangular.py check %t 1e-3 2e-2
+// RUN: tenon-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-select-precision{form=bf16x1}))' -o %t.x1.mlir
+// RUN: tenon compile %t.x1.mlir -o %t.x1.co
+// RUN: tenon sim %t.x1.co --block 256 --arg npy:%t.l.npy \
+// RUN:   --arg buf:16384:fill=nan:out=%t.out.npy | FileCheck %s --check-prefix=CLEAN
+// RUN: %{python} %S/Inputs/triangular.py check %t 1e-1 1e9
+
 #rows = #tile.lds_layout<[64, 64] of 32 bits, strides = [68, 1]>
 !whole = !tile.lds<64x64xf32, #rows>
 !blocks = !tile.lds<4x16x16xf32, #tile.lds_layout<[4, 16, 16] of 32 bits, strides = [1104, 68, 1]>>
