@@ -75,6 +75,45 @@ static constexpr OpParameter kdaDecodeParameters[] = {
 };
 
 //===----------------------------------------------------------------------===//
+// tenon.kda_prefill
+//===----------------------------------------------------------------------===//
+
+static constexpr std::string_view products[] = {"bf16", "fp32"};
+static constexpr std::string_view checkpointShapes[] = {"off", "one",
+                                                        "several"};
+
+static constexpr OpParameter kdaPrefillParameters[] = {
+    {"H", "12", "heads of this rank", {}},
+    {"D", "128", "size of a head; 128", {}},
+    {"gate", "bounded", "activation of the decay gate", gates},
+    {"lower_bound", "-5", "of the bounded gate, in [-5, 0)", {}},
+    {"norm", "on", "output RMSNorm and sigmoid gate", onOff},
+    {"qk_eps", "1e-6", "added to the sums of squares of q and k", {}},
+    {"norm_eps", "1e-5", "added to the mean of squares of the output", {}},
+    {"null_slot", "le0", "which slots are padding: slot <= 0, or slot < 0",
+     nullSlots},
+    {"conv_layout", "sd", "conv_state [S, L, 3HD] or [S, 3HD, L]", convLayouts},
+    {"state_layout", "vk",
+     "state [S, H, v, k] or [S, H, k, v]; both have one shape, so a transposed "
+     ".npy file cannot be detected",
+     stateLayouts},
+    {"norm_weight", "f32", "type of norm_weight", normWeights},
+    {"products", "bf16", "what matrix products are made of", products},
+    {"fp32_conv", "off", "whether the convolution's output stays FP32", onOff},
+    {"initial_slot", "off", "whether the operand initial_slot is present",
+     onOff},
+    {"has_initial_state", "off",
+     "whether the operand has_initial_state is present", onOff},
+    {"row", "off", "whether tokens are gathered from rows", onOff},
+    {"checkpoints", "off", "checkpoints of a sequence: [N] or [N, M]",
+     checkpointShapes},
+    {"plan", "off", "whether the operand plan is present", onOff},
+    {"max_seq_len", "on", "whether max_seq_len comes with a call", onOff},
+    {"expected_tokens", "4096", "the T that schedules are ranked for", {}, "T"},
+    {"expected_sequences", "1", "the N that schedules are ranked for", {}, "N"},
+};
+
+//===----------------------------------------------------------------------===//
 // tenon.pack
 //===----------------------------------------------------------------------===//
 
@@ -99,6 +138,9 @@ static constexpr OpEntry entries[] = {
      gemmParameters},
     {"kda_decode", "one decode step of Kimi Delta Attention for N requests",
      kdaDecodeParameters},
+    {"kda_plan", "the chunks of a batch of sequences", {}},
+    {"kda_prefill", "Kimi Delta Attention over N packed sequences of T tokens",
+     kdaPrefillParameters},
     {"pack", "weights from row-major into the order that a kernel reads",
      packParameters},
 };

@@ -36,7 +36,7 @@ def Tenon_KdaPlanOp : Tenon_SpecOp<"kda_plan"> {
     `tenon.kda_prefill`; this op fills any C.
 
     **Preconditions**: 4-byte alignment of cu_seqlens, 16-byte alignment of plan. C = 0
-    launches nothing.
+    and N = 0 launch nothing.
 
     **Caller errors that no check can see on the device**: operands that overlap;
     cu_seqlens that does not begin with 0 or descends; chunks whose rows are not below C.

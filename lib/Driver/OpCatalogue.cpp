@@ -132,57 +132,144 @@ static std::string gemmSpec(Values values) {
 // tenon.kda_decode
 //===----------------------------------------------------------------------===//
 
-static std::string kdaDecodeSpec(Values values) {
-  int64_t heads = 0;
-  (void)StringRef(values["H"]).getAsInteger(10, heads);
-  bool norm = values["norm"] == "on";
-  bool start = values["conv_start"] == "on";
-  bool bounded = values["gate"] == "bounded";
-  int64_t width = heads * 128;
-  std::string conv =
-      values["conv_layout"] == "sd"
-          ? fmt::format("memref<?x?x{0}xbf16, strided<[?, {0}, 1]>>", 3 * width)
-          : fmt::format("memref<?x{}x?xbf16, strided<[?, ?, 1]>>", 3 * width);
-  auto rows = [](int64_t columns) {
+namespace {
+/// Types of operands of the KDA ops.
+struct KdaTypes {
+  explicit KdaTypes(Values &values) : values(values) {
+    (void)StringRef(values["H"]).getAsInteger(10, heads);
+    width = heads * 128;
+  }
+
+  /// bf16 rows of \p columns, with a stride that varies.
+  static std::string rows(int64_t columns) {
     return fmt::format("memref<?x{}xbf16, strided<[?, 1]>>", columns);
-  };
-  std::vector<Operand> operands = {{"qkv", rows(3 * width)},
-                                   {"raw_g", rows(width)},
-                                   {"raw_beta", rows(heads)}};
-  if (norm) {
-    operands.emplace_back("out_gate", rows(width));
+  }
+  std::string convPool() const {
+    return values["conv_layout"] == "sd"
+               ? fmt::format("memref<?x?x{0}xbf16, strided<[?, {0}, 1]>>",
+                             3 * width)
+               : fmt::format("memref<?x{}x?xbf16, strided<[?, ?, 1]>>",
+                             3 * width);
+  }
+  std::string statePool() const {
+    return fmt::format("memref<?x{}x128x128xf32, #tenon.state_layout<{}>>",
+                       heads, values["state_layout"]);
+  }
+  bool norm() const { return values["norm"] == "on"; }
+
+  Values &values;
+  int64_t heads = 0;
+  int64_t width = 0;
+};
+} // namespace
+
+/// The operands that KDA ops begin with.
+static std::vector<Operand> kdaInputs(const KdaTypes &types) {
+  int64_t width = types.width;
+  std::vector<Operand> operands = {{"qkv", KdaTypes::rows(3 * width)},
+                                   {"raw_g", KdaTypes::rows(width)},
+                                   {"raw_beta", KdaTypes::rows(types.heads)}};
+  if (types.norm()) {
+    operands.emplace_back("out_gate", KdaTypes::rows(width));
   }
   operands.emplace_back("conv_weight",
                         fmt::format("memref<{}x4xf32>", 3 * width));
-  operands.emplace_back("a_log", fmt::format("memref<{}xf32>", heads));
+  operands.emplace_back("a_log", fmt::format("memref<{}xf32>", types.heads));
   operands.emplace_back("dt_bias", fmt::format("memref<{}xf32>", width));
-  if (norm) {
-    operands.emplace_back("norm_weight",
-                          fmt::format("memref<128x{}>", values["norm_weight"]));
+  if (types.norm()) {
+    operands.emplace_back(
+        "norm_weight",
+        fmt::format("memref<128x{}>", types.values["norm_weight"]));
   }
-  operands.emplace_back("conv_state", conv);
-  if (start) {
-    operands.emplace_back("conv_start", "memref<?xi32>");
-  }
-  operands.emplace_back(
-      "state", fmt::format("memref<?x{}x128x128xf32, #tenon.state_layout<{}>>",
-                           heads, values["state_layout"]));
-  operands.emplace_back("slot", "memref<?xi32, strided<[?]>>");
-  operands.emplace_back("out", rows(width));
+  operands.emplace_back("conv_state", types.convPool());
+  return operands;
+}
 
-  std::string attrs = fmt::format(
+/// The attributes that KDA ops share.
+static std::string kdaAttributes(const KdaTypes &types) {
+  Values &values = types.values;
+  bool bounded = values["gate"] == "bounded";
+  return fmt::format(
       "heads = {} : i64, head_dim = {} : i64, gate = #tenon<gate {}>,{} "
       "output_norm = {},\n     qk_eps = {} : f64,{} null_slot = "
       "#tenon<null_slot {}>, conv_layout = #tenon<conv_layout {}>",
-      heads, values["D"], values["gate"],
+      types.heads, values["D"], values["gate"],
       bounded ? fmt::format(" lower_bound = {} : f64,",
                             floatText(values["lower_bound"]))
               : "",
-      norm ? "true" : "false", floatText(values["qk_eps"]),
-      norm ? fmt::format(" norm_eps = {} : f64,", floatText(values["norm_eps"]))
-           : "",
+      types.norm() ? "true" : "false", floatText(values["qk_eps"]),
+      types.norm()
+          ? fmt::format(" norm_eps = {} : f64,", floatText(values["norm_eps"]))
+          : "",
       values["null_slot"], values["conv_layout"]);
-  return functionText("kda_decode", operands, {}, "{" + attrs + "}");
+}
+
+static std::string kdaDecodeSpec(Values values) {
+  KdaTypes types(values);
+  std::vector<Operand> operands = kdaInputs(types);
+  if (values["conv_start"] == "on") {
+    operands.emplace_back("conv_start", "memref<?xi32>");
+  }
+  operands.emplace_back("state", types.statePool());
+  operands.emplace_back("slot", "memref<?xi32, strided<[?]>>");
+  operands.emplace_back("out", KdaTypes::rows(types.width));
+  return functionText("kda_decode", operands, {},
+                      "{" + kdaAttributes(types) + "}");
+}
+
+//===----------------------------------------------------------------------===//
+// tenon.kda_plan and tenon.kda_prefill
+//===----------------------------------------------------------------------===//
+
+static std::string kdaPlanSpec(Values) {
+  return functionText(
+      "kda_plan",
+      {{"cu_seqlens", "memref<?xi32>"}, {"plan", "memref<?x4xi32>"}}, {}, "");
+}
+
+static std::string kdaPrefillSpec(Values values) {
+  KdaTypes types(values);
+  std::vector<Operand> operands = kdaInputs(types);
+  auto optional = [&](const char *name, const char *type) {
+    if (values[name] == "on") {
+      operands.emplace_back(name, type);
+    }
+  };
+  operands.emplace_back("state", types.statePool());
+  operands.emplace_back("cu_seqlens", "memref<?xi32>");
+  operands.emplace_back("slot", "memref<?xi32, strided<[?]>>");
+  optional("initial_slot", "memref<?xi32, strided<[?]>>");
+  optional("has_initial_state", "memref<?xi8>");
+  optional("row", "memref<?xi32>");
+  if (values["checkpoints"] != "off") {
+    bool several = values["checkpoints"] == "several";
+    std::string type = several ? "memref<?x?xi32>" : "memref<?xi32>";
+    operands.emplace_back("checkpoint_offset", type);
+    operands.emplace_back("checkpoint_slot", type);
+    operands.emplace_back("checkpoint_state", types.statePool());
+    operands.emplace_back("checkpoint_conv", types.convPool());
+  }
+  optional("plan", "memref<?x4xi32>");
+  operands.emplace_back("out", KdaTypes::rows(types.width));
+
+  std::vector<std::string> indices;
+  std::string tail;
+  if (values["max_seq_len"] == "on") {
+    indices.push_back("max_seq_len");
+    tail = "max_seq_len(%max_seq_len)\n    ";
+  }
+  tail += fmt::format("{{{},\n     products = #tenon<products {}>",
+                      kdaAttributes(types), values["products"]);
+  if (values["fp32_conv"] == "on") {
+    tail += ", fp32_conv";
+  }
+  for (auto [name, absent] :
+       {std::pair("expected_tokens", "4096"), {"expected_sequences", "1"}}) {
+    if (values[name] != absent) {
+      tail += fmt::format(", {} = {} : i64", name, values[name]);
+    }
+  }
+  return functionText("kda_prefill", operands, indices, tail + "}");
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,7 +307,11 @@ static std::string packSpec(Values values) {
 
 /// The function that writes specs of an op.
 static std::string (*writerOf(std::string_view op))(Values) {
-  return op == "gemm" ? gemmSpec : op == "pack" ? packSpec : kdaDecodeSpec;
+  return op == "gemm"          ? gemmSpec
+         : op == "pack"        ? packSpec
+         : op == "kda_plan"    ? kdaPlanSpec
+         : op == "kda_prefill" ? kdaPrefillSpec
+                               : kdaDecodeSpec;
 }
 
 llvm::Expected<std::string> driver::opContract(StringRef name) {

@@ -49,6 +49,9 @@ static Features featuresOf(spec::SpecOpInterface op) {
   for (const spec::HostRange &range : op.getHostRanges()) {
     features.insert(range.begin.str());
   }
+  for (const spec::HostScalar &scalar : op.getHostScalars()) {
+    features.insert(scalar.name.str());
+  }
   runtime::Result<const runtime::OpEntry *> entry =
       runtime::findOp(op->getName().stripDialect());
   for (NamedAttribute attr : op->getAttrs()) {

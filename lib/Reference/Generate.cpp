@@ -92,6 +92,13 @@ static double normalDeviate(double unit) {
 }
 
 double Distribution::sample(uint64_t key, uint64_t index) const {
+  if (columns != 0 && index % columns < alikeColumns) {
+    Distribution ofColumn = *this;
+    ofColumn.columns = 0;
+    double unit = unitInterval(randomBits(randomBits(key, 0), index));
+    return ofColumn.sample(key, index % columns) +
+           variation * normalDeviate(unit);
+  }
   uint64_t bits = randomBits(key, index);
   if (kind == Kind::PowersOfTwo) {
     // Neighbours have other remainders; a random bit keeps rows of 3 i elements

@@ -53,7 +53,7 @@ void KdaPrefill::emitOut(const Piece &piece, std::vector<double> values,
   for (int64_t t = 0; t < n && !rows.empty(); ++t) {
     region.rows.push_back(rowOf(piece.sequence, t));
   }
-  bool whole = piece.headCount == params.heads;
+  bool whole = piece.headCount == params.heads && params.heads > 1;
   region.group = groupName(
       piece.sequence, whole ? std::nullopt : std::optional(piece.firstHead));
   region.skipped = skipped;

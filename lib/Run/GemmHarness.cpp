@@ -63,7 +63,8 @@ public:
 
   llvm::Error completeDims(Dims &dims) const override;
   llvm::Expected<std::optional<std::vector<int32_t>>>
-  generateIntegers(llvm::StringRef, const Dims &, uint64_t) const override {
+  generateIntegers(llvm::StringRef, const Views &, const Dims &,
+                   uint64_t) const override {
     return std::optional<std::vector<int32_t>>();
   }
   reference::Distribution distribution(llvm::StringRef operand) const override {

@@ -5,6 +5,8 @@
 
 #include "GemmHarness.h"
 #include "KdaDecodeHarness.h"
+#include "KdaPlanHarness.h"
+#include "KdaPrefillHarness.h"
 #include "PackHarness.h"
 
 #include "dialects/Tenon/Tenon.h"
@@ -36,11 +38,18 @@ Harness::storedBytes(llvm::StringRef, const reference::TensorView &) const {
   return std::nullopt;
 }
 
+llvm::Error Harness::expandLists(Lists &, Dims &) const {
+  return llvm::Error::success();
+}
+
 std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
   std::unique_ptr<Harness> harness;
   module.walk([&](spec::GemmOp op) { harness = createGemmHarness(op); });
   module.walk([&](spec::PackOp op) { harness = createPackHarness(op); });
   module.walk(
       [&](spec::KdaDecodeOp op) { harness = createKdaDecodeHarness(op); });
+  module.walk(
+      [&](spec::KdaPrefillOp op) { harness = createKdaPrefillHarness(op); });
+  module.walk([&](spec::KdaPlanOp op) { harness = createKdaPlanHarness(op); });
   return harness;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KdaDecodeHarness.h"
+#include "KdaParams.h"
 
 #include "tenon/Reference/KdaDecode.h"
 #include "tenon/Run/Run.h"
@@ -47,8 +48,8 @@ public:
 
   llvm::Error completeDims(Dims &dims) const override;
   llvm::Expected<std::optional<std::vector<int32_t>>>
-  generateIntegers(llvm::StringRef operand, const Dims &dims,
-                   uint64_t seed) const override;
+  generateIntegers(llvm::StringRef operand, const Views &integers,
+                   const Dims &dims, uint64_t seed) const override;
   reference::Distribution distribution(llvm::StringRef operand) const override {
     return reference::kdaDecodeDistribution(operand).value_or(
         reference::Distribution());
@@ -95,8 +96,8 @@ llvm::Error KdaDecodeHarness::completeDims(Dims &dims) const {
 }
 
 llvm::Expected<std::optional<std::vector<int32_t>>>
-KdaDecodeHarness::generateIntegers(llvm::StringRef operand, const Dims &dims,
-                                   uint64_t seed) const {
+KdaDecodeHarness::generateIntegers(llvm::StringRef operand, const Views &,
+                                   const Dims &dims, uint64_t seed) const {
   uint64_t key = reference::randomKey(seed, operand);
   int64_t requests = dims.at("N");
   if (operand == "slot") {
@@ -147,28 +148,7 @@ KdaDecodeHarness::expect(const Views &operands, const Dims &) const {
 
 std::unique_ptr<Harness> run::createKdaDecodeHarness(spec::KdaDecodeOp op) {
   KdaDecodeParams params;
-  params.heads = op.getHeads();
-  params.headDim = op.getHeadDim();
-  params.gate = op.getGate() == spec::GateKind::Bounded
-                    ? reference::GateKind::Bounded
-                    : reference::GateKind::Softplus;
-  if (op.getLowerBound()) {
-    params.lowerBound = op.getLowerBound()->convertToDouble();
-  }
-  params.outputNorm = op.getOutputNorm();
-  params.qkEps = op.getQkEps().convertToDouble();
-  if (op.getNormEps()) {
-    params.normEps = op.getNormEps()->convertToDouble();
-  }
-  params.nullSlot = op.getNullSlot() == spec::NullSlot::LE0
-                        ? reference::NullSlot::Le0
-                        : reference::NullSlot::Lt0;
-  params.convLayout = op.getConvLayout() == spec::ConvLayout::SD
-                          ? reference::ConvLayout::SD
-                          : reference::ConvLayout::DS;
-  params.stateLayout = op.getStateOrder() == spec::StateOrder::VK
-                           ? reference::StateLayout::VK
-                           : reference::StateLayout::KV;
+  static_cast<reference::KdaParams &>(params) = kdaParams(op);
   params.hasConvStart = static_cast<bool>(op.getConvStart());
   return std::make_unique<KdaDecodeHarness>(params);
 }

@@ -214,10 +214,10 @@ static llvm::Error checkScalars(const RunOptions &options,
                                 const runtime::Plan &plan) {
   for (const auto &[name, value] : options.scalars) {
     if (plan.scalars.empty()) {
-      return inputError("--scalar " + name + ": the op has no scalars");
+      return inputError("--arg " + name + ": the op has no scalars");
     }
     if (!llvm::is_contained(plan.scalars, name)) {
-      return inputError("--scalar " + name +
+      return inputError("--arg " + name +
                         ": the op has no such scalar; there are: " +
                         llvm::join(plan.scalars, ", "));
     }
@@ -255,6 +255,18 @@ static llvm::Error inferDims(const runtime::Plan &plan,
     }
   }
   return llvm::Error::success();
+}
+
+/// Sizes that lists imply: those of operands of one dimension.
+static void inferDims(const runtime::Plan &plan, const Lists &lists,
+                      Dims &dims) {
+  for (const runtime::PlanOperand &operand : plan.operands) {
+    auto list = lists.find(operand.name);
+    if (list != lists.end() && operand.dims.size() == 1 &&
+        !operand.dims[0].symbol.empty()) {
+      dims.try_emplace(operand.dims[0].symbol, int64_t(list->second.size()));
+    }
+  }
 }
 
 /// Reads the input files.
@@ -359,24 +371,71 @@ static llvm::Error fillFromFile(Operand &operand, const NpyArray &array) {
   return llvm::Error::success();
 }
 
+/// The bytes of \p values as elements of \p operand, whose type is that of
+/// integers.
+template <typename Integers>
+static std::vector<uint8_t> integerBytes(const Operand &operand,
+                                         const Integers &values) {
+  unsigned size = reference::bitWidth(operand.view.type) / 8;
+  std::vector<uint8_t> bytes;
+  for (int64_t value : values) {
+    for (unsigned byte = 0; byte < size; ++byte) {
+      bytes.push_back(uint8_t(uint64_t(value) >> (8 * byte)));
+    }
+  }
+  return bytes;
+}
+
+/// Gives \p operand the contents of a list.
+static llvm::Error fillFromList(Operand &operand,
+                                llvm::ArrayRef<int64_t> values) {
+  if (!reference::isInteger(operand.view.type)) {
+    return inputError("--list " + operand.name + ": its elements are " +
+                      reference::name(operand.view.type) + ", not integers");
+  }
+  int64_t elements = 1;
+  for (int64_t size : operand.view.shape) {
+    elements *= size;
+  }
+  if (elements != int64_t(values.size())) {
+    return inputError("--list " + operand.name + ": expected " +
+                      llvm::Twine(elements) + " integers for the shape " +
+                      reference::shapeText(operand.view.shape) + ", found " +
+                      llvm::Twine(values.size()));
+  }
+  unsigned bits = reference::bitWidth(operand.view.type);
+  for (int64_t value : values) {
+    if (!llvm::isIntN(bits, value)) {
+      return inputError("--list " + operand.name + ": " + llvm::Twine(value) +
+                        " is no " + reference::name(operand.view.type));
+    }
+  }
+  operand.source = std::make_unique<RowsSource>(
+      operand.view.type, rowElements(operand), rowStride(operand),
+      integerBytes(operand, values));
+  return llvm::Error::success();
+}
+
 /// Gives \p operand generated contents.
 static llvm::Error generate(Operand &operand, const Harness &harness,
                             const RunOptions &options, const Dims &dims,
                             const Views &integers) {
   auto given = options.fills.find(operand.name);
-  reference::Fill fill = operand.access == runtime::OperandAccess::Write
-                             ? reference::Fill::NaN
-                             : reference::Fill::Random;
+  bool integer = reference::isInteger(operand.view.type);
+  // What integers hold that are not written is the harness's to say.
+  bool isOutput = operand.access == runtime::OperandAccess::Write;
+  reference::Fill fill =
+      isOutput && !integer ? reference::Fill::NaN : reference::Fill::Random;
   if (given != options.fills.end()) {
     fill = given->second;
   }
-  bool integer = reference::isInteger(operand.view.type);
   if (integer && fill == reference::Fill::NaN) {
     return inputError("--fill " + operand.name + "=nan: an operand of type " +
                       reference::name(operand.view.type) + " has no NaN");
   }
   if (integer && fill == reference::Fill::Random) {
-    auto values = harness.generateIntegers(operand.name, dims, options.seed);
+    auto values =
+        harness.generateIntegers(operand.name, integers, dims, options.seed);
     if (!values) {
       return values.takeError();
     }
@@ -384,11 +443,9 @@ static llvm::Error generate(Operand &operand, const Harness &harness,
       return inputError(operand.name + " cannot be generated: give --input " +
                         operand.name + "=FILE.npy");
     }
-    std::vector<uint8_t> codes((*values)->size() * 4);
-    std::memcpy(codes.data(), (*values)->data(), codes.size());
-    operand.source =
-        std::make_unique<RowsSource>(operand.view.type, rowElements(operand),
-                                     rowStride(operand), std::move(codes));
+    operand.source = std::make_unique<RowsSource>(
+        operand.view.type, rowElements(operand), rowStride(operand),
+        integerBytes(operand, **values));
     return llvm::Error::success();
   }
   reference::GeneratedSource::Options generated;
@@ -458,6 +515,14 @@ llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
   if (llvm::Error error = inferDims(plan, *files, dims)) {
     return std::move(error);
   }
+  Lists lists = options.lists;
+  if (llvm::Error error = harness.expandLists(lists, dims)) {
+    return std::move(error);
+  }
+  if (llvm::Error error = checkNames(lists, "--list", plan)) {
+    return std::move(error);
+  }
+  inferDims(plan, lists, dims);
   if (llvm::Error error = harness.completeDims(dims)) {
     return std::move(error);
   }
@@ -481,9 +546,12 @@ llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
         continue;
       }
       auto file = files->find(operand.name);
-      if (file != files->end() && options.fills.count(operand.name)) {
+      auto list = lists.find(operand.name);
+      if ((file != files->end()) + (list != lists.end()) +
+              options.fills.count(operand.name) >
+          1) {
         return inputError(operand.name +
-                          ": give either --input or --fill, not both");
+                          ": give one of --input, --list and --fill");
       }
       if (auto bytes = harness.storedBytes(operand.name, operand.view)) {
         if (file != files->end() || options.fills.count(operand.name) ||
@@ -499,8 +567,9 @@ llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
         continue;
       }
       llvm::Error error =
-          file != files->end()
-              ? fillFromFile(operand, file->second)
+          file != files->end() ? fillFromFile(operand, file->second)
+          : list != lists.end()
+              ? fillFromList(operand, list->second)
               : generate(operand, harness, options, dims, integers);
       if (error) {
         return std::move(error);

@@ -85,7 +85,8 @@ public:
     return llvm::Error::success();
   }
   llvm::Expected<std::optional<std::vector<int32_t>>>
-  generateIntegers(llvm::StringRef, const Dims &, uint64_t) const override {
+  generateIntegers(llvm::StringRef, const Views &, const Dims &,
+                   uint64_t) const override {
     return std::optional<std::vector<int32_t>>();
   }
   reference::Distribution distribution(llvm::StringRef operand) const override {

@@ -5,6 +5,8 @@
 
 #include "tenon/Run/Run.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tenon;
@@ -14,7 +16,9 @@ namespace {
 struct RunArguments {
   SpecArguments spec;
   std::string device = "sim";
-  std::vector<std::string> dims, scalars, inputs, outputs, strides, fills;
+  std::vector<std::string> dims, scalars, lists, inputs, outputs, strides,
+      fills;
+  std::string data;
   uint64_t seed = 0;
   bool check = false;
   bool checkSampled = false;
@@ -56,6 +60,40 @@ parseNumbers(const std::string &option, const std::vector<std::string> &texts) {
   return numbers;
 }
 
+static run::Lists parseLists(const std::vector<std::string> &texts) {
+  run::Lists lists;
+  for (const auto &[name, value] : parsePairs("--list", texts)) {
+    std::vector<int64_t> &list = lists[name];
+    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::StringRef(value).split(parts, ',');
+    for (llvm::StringRef part : parts) {
+      int64_t number = 0;
+      if (part.getAsInteger(10, number)) {
+        throw CLI::ValidationError("--list", name +
+                                                 ": expected integers between "
+                                                 "commas, found '" +
+                                                 value + "'");
+      }
+      list.push_back(number);
+    }
+  }
+  return lists;
+}
+
+/// Has \p harness generate data of \p kind; fails for one that it does not
+/// know.
+static bool chooseData(run::Harness &harness, const std::string &kind) {
+  std::vector<std::string> known = harness.dataKinds();
+  if (!llvm::is_contained(known, kind)) {
+    printError("--data " + kind + ": " +
+               (known.empty() ? "the op has one kind of data"
+                              : "there are: " + llvm::join(known, ", ")));
+    return false;
+  }
+  harness.chooseData(kind);
+  return true;
+}
+
 static std::map<std::string, reference::Fill>
 parseFills(const std::vector<std::string> &texts) {
   std::map<std::string, reference::Fill> fills;
@@ -78,7 +116,8 @@ parseFills(const std::vector<std::string> &texts) {
 static int runCommand(RunArguments &arguments) {
   run::RunOptions options;
   options.dims = parseNumbers("--dim", arguments.dims);
-  options.scalars = parseNumbers("--scalar", arguments.scalars);
+  options.scalars = parseNumbers("--arg", arguments.scalars);
+  options.lists = parseLists(arguments.lists);
   options.inputs = parsePairs("--input", arguments.inputs);
   options.outputs = parsePairs("--output", arguments.outputs);
   options.strides = parseNumbers("--stride", arguments.strides);
@@ -108,6 +147,9 @@ static int runCommand(RunArguments &arguments) {
   std::unique_ptr<run::Harness> harness = run::createHarness(*module);
   if (!harness) {
     printError("the spec holds no op that can be run");
+    return BadInput;
+  }
+  if (!arguments.data.empty() && !chooseData(*harness, arguments.data)) {
     return BadInput;
   }
   driver::CompileOptions compileOptions = arguments.spec.compileOptions();
@@ -170,8 +212,12 @@ void cli::addRun(CLI::App &app, Action &action) {
   };
   repeated("--dim", arguments->dims,
            "A size that varies from call to call, such as N=7");
-  repeated("--scalar", arguments->scalars,
+  repeated("--arg,--scalar", arguments->scalars,
            "An integer that comes with a call, such as row_begin=64");
+  repeated("--list", arguments->lists,
+           "NAME=INTEGER,INTEGER,...: contents of an integer operand, "
+           "row-major. Ops over sequences take their lengths so: "
+           "lengths=513,64,1");
   repeated(
       "--input", arguments->inputs,
       "NAME=FILE.npy: contents of an operand. bf16 takes float32 (rounded "
@@ -186,6 +232,9 @@ void cli::addRun(CLI::App &app, Action &action) {
   repeated("--fill", arguments->fills,
            "NAME=random|zero|nan: generated contents of an operand (default: "
            "random, like the model's data; outputs: nan)");
+  command->add_option("--data", arguments->data,
+                      "Another kind of generated contents; kda_prefill: weak "
+                      "(long memory, large states), correlated (keys alike)");
   command->add_option("--seed", arguments->seed, "Seed of generated contents")
       ->capture_default_str();
   command->add_flag("--check", arguments->check,

@@ -41,6 +41,11 @@ struct Distribution {
   /// standard deviation tailDeviation.
   double tailProbability = 0;
   double tailMean = 0, tailDeviation = 0;
+  /// Where it is not 0: the elements are rows of `columns`, of which the first
+  /// `alikeColumns` hold one value in all rows, but for a normal part of
+  /// standard deviation `variation`.
+  uint64_t columns = 0, alikeColumns = 0;
+  double variation = 0;
 
   static Distribution normal(double mean, double deviation) {
     return {Kind::Normal, mean, deviation};

@@ -42,6 +42,7 @@ private:
 struct RunOptions {
   std::map<std::string, int64_t> dims;        ///< sizes by symbol: N, S, L
   std::map<std::string, int64_t> scalars;     ///< of the call, by name
+  Lists lists;                                ///< instead of files
   std::map<std::string, std::string> inputs;  ///< .npy files by operand
   std::map<std::string, std::string> outputs; ///< .npy files by operand
   std::map<std::string, int64_t> strides;     ///< outermost, in elements

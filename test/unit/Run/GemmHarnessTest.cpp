@@ -3,6 +3,7 @@
 
 #include "lib/Run/GemmHarness.h"
 #include "lib/Run/Check.h"
+#include "test/unit/Run/OperandPlan.h"
 
 #include "tenon/Driver/Compile.h"
 #include "tenon/Driver/OpCatalogue.h"
@@ -25,33 +26,6 @@ using reference::TensorView;
 
 namespace {
 using Settings = std::vector<std::pair<std::string, std::string>>;
-
-/// What the plan of \p op will say of its operands and scalars.
-runtime::Plan planOf(spec::GemmOp op) {
-  runtime::Plan plan;
-  plan.name = "gemm";
-  for (const spec::OperandContract &contract : op.getOperandContracts()) {
-    runtime::PlanOperand operand;
-    operand.name = contract.name.str();
-    llvm::raw_string_ostream(operand.elementType)
-        << llvm::cast<mlir::MemRefType>(contract.value.getType())
-               .getElementType();
-    operand.access = contract.access == spec::Access::Read
-                         ? runtime::OperandAccess::Read
-                     : contract.access == spec::Access::Write
-                         ? runtime::OperandAccess::Write
-                         : runtime::OperandAccess::ReadWrite;
-    for (const spec::ContractDim &dim : contract.dims) {
-      operand.dims.push_back({dim.symbol, dim.size});
-    }
-    plan.operands.push_back(std::move(operand));
-  }
-  for (const spec::HostRange &range : op.getHostRanges()) {
-    plan.scalars.push_back(range.begin.str());
-    plan.scalars.push_back(range.end.str());
-  }
-  return plan;
-}
 
 /// A product on the host that makes mistakes on request.
 struct Product {
@@ -271,9 +245,9 @@ TEST(GemmHarnessTest, Sizes) {
             "col_begin and col_end: expected 0 <= begin <= end <= 16, found 0 "
             "and 17");
   EXPECT_EQ(Call({{"rows", "on"}}, options).error,
-            "--scalar col_end: the op has no such scalar; there are: "
+            "--arg col_end: the op has no such scalar; there are: "
             "row_begin, row_end");
-  EXPECT_EQ(Call({}, options).error, "--scalar col_end: the op has no scalars");
+  EXPECT_EQ(Call({}, options).error, "--arg col_end: the op has no scalars");
 }
 
 // Weights and their scales lie in memory as the host function packs them; a
