@@ -33,8 +33,6 @@ Expected<uint64_t> Memory::allocate(uint64_t bytes, AllocOptions options) {
   // The boundary of 4 GiB that the allocation crosses lies in its middle, but
   // at an odd multiple of 256, so no base has an alignment beyond 256.
   uint64_t below = (bytes / 2 / alignment * alignment) | alignment;
-  // Misalignment of the host's memory stays misalignment.
-  below -= reinterpret_cast<uintptr_t>(options.host) % alignment;
   uint64_t slotsBelow = (below + pageBytes + slotBytes - 1) / slotBytes;
   uint64_t above = bytes > below ? bytes - below : 0;
   uint64_t slotsAbove = (above + pageBytes + slotBytes - 1) / slotBytes;

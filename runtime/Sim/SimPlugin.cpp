@@ -1,9 +1,9 @@
 //===- SimPlugin.cpp - libtenon_sim.so --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands are memory of the host. A launch maps each of them where its kernel
-// expects an address, so that an access past the end of one is found to the
-// byte, and unmaps them again.
+// Operands are memory of the host. A launch maps each of them to device memory
+// of its own, so that an access past the end of one is found to the byte, and
+// unmaps them again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -116,15 +116,19 @@ public:
     if (pointer.bytes == 0) {
       return llvm::Error::success();
     }
+    // Device memory begins at multiples of 256: a misaligned operand brings
+    // along the bytes before it, which lie in one page of the host with it.
+    uint64_t before = reinterpret_cast<uintptr_t>(host) % 256;
     sim::AllocOptions options;
     options.name = argumentName(pointer.offset);
-    options.host = host;
-    auto base = memory.allocate(pointer.bytes, options);
+    options.host = host - before;
+    auto base = memory.allocate(before + pointer.bytes, options);
     if (!base) {
       return base.takeError();
     }
     bases.push_back(*base);
-    std::memcpy(kernarg.data() + pointer.offset, &*base, sizeof(*base));
+    uint64_t address = *base + before;
+    std::memcpy(kernarg.data() + pointer.offset, &address, sizeof(address));
     return llvm::Error::success();
   }
 

@@ -30,9 +30,8 @@ struct AllocOptions {
   /// What is not written is undefined: checked launches find its uses. The
   /// bytes themselves are a pattern (0xA5) unless there is a `fill`.
   bool undefined = false;
-  /// Not null: the allocation is this memory of the host, which outlives it. It
-  /// has the host's address modulo 256 and holds what is there; `fill` and
-  /// `undefined` do not go with it.
+  /// Not null: the allocation is this memory of the host, which begins at a
+  /// multiple of 256 and outlives it; `fill` and `undefined` do not go with it.
   uint8_t *host = nullptr;
 };
 
