@@ -24,6 +24,9 @@
 
 #include "PrefillWalk.h"
 
+#include "Groups.h"
+#include "PrefillPrologue.h"
+
 #include "../KernelArguments.h"
 #include "../TileBuilder.h"
 
@@ -38,7 +41,7 @@ using namespace tenon::kernels::kda;
 using layout::Basis;
 
 static constexpr int64_t D = 128;
-static constexpr int64_t T = 64; // tokens per chunk
+static constexpr int64_t T = chunkTokens;
 /// Rows v of a wave.
 static constexpr int64_t waveRows = D / walkWaves;
 
@@ -75,6 +78,14 @@ static layout::Layout sharedSumsLayout() {
       {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 0}, {0, 0}}, {{0, 0}, {0, 0}}, {}));
 }
 
+/// Of a transform [k', k]: eight values k' side by side in a lane.
+static layout::Layout transformLayout() {
+  return llvm::cantFail(layout::Layout::create(
+      {D, D}, {{1, 0}, {2, 0}, {4, 0}, {0, 16}, {0, 32}, {0, 64}},
+      {{8, 0}, {16, 0}, {32, 0}, {64, 0}, {0, 1}, {0, 2}}, {{0, 4}, {0, 8}},
+      {}));
+}
+
 //===----------------------------------------------------------------------===//
 // The kernel
 //===----------------------------------------------------------------------===//
@@ -107,8 +118,9 @@ private:
   /// What an iteration hands to the next.
   struct Carried {
     Value state;
-    Value out; ///< o, times the gate with output norm
-    Value stage, otherStage;
+    Value out;       ///< o, times the gate with output norm; none of groups
+    Value carry;     ///< of groups, the product of the decays
+    Value stage;     ///< i32
     Value offset;    ///< i64: of the chunk in workspaces of 16 KiB per block
     Value rowOffset; ///< i64: of the chunk's first row in out
     Value gateOffset;
@@ -143,6 +155,7 @@ private:
   Value loadScalar(StringRef operand, Value row, Value stride);
   Value isNull(Value slot);
 
+  Value identifyGroup();
   void identify();
   Value rowsView(StringRef operand, Value offset, Value rows);
   Value keepIfInitial(Value tile);
@@ -152,7 +165,7 @@ private:
   Value allocate(ArrayRef<int64_t> extents, Type element, int64_t stages,
                  tile::LdsLayoutAttr layout = {});
   void allocateBuffers();
-  Value stageOf(Value buffer, Value stage);
+  Value stageOf(Value buffer, Value stage, int64_t shift = 0);
   void planCopies(Stream &stream, Value offset, Value isThere, Value stage,
                   int64_t ahead, SmallVector<Value> &tokens, Steps &steps);
   void planDecayCopy(Value offset, Value isThere, Value stage, int64_t ahead,
@@ -166,6 +179,9 @@ private:
   void storeSquares(Value o);
   std::function<void()> planStore(const Carried &carried, Value chunk);
   void chunk(Carried &carried, Value i);
+  Value entryView(int64_t ahead, Value reaches);
+  Value loadState();
+  void storeGroup(const Carried &carried);
 
   const WalkShape &shape;
   TileBuilder t;
@@ -173,15 +189,29 @@ private:
   Type bf16, f32, i32Type;
   llvm::StringMap<Value> args;
 
+  bool hasOut() const { return !isGroups(); }
+  bool isGroups() const { return shape.pass == WalkPass::Groups; }
+
   Value head, sequence;            ///< i32
   Value firstToken, tokens;        ///< i32, of the sequence
-  Value chunks;                    ///< i32
+  Value sequenceChunks;            ///< i32
+  Value firstRow, rowsLeft;        ///< i32: tokens from the group's first on
+  Value chunks;                    ///< i32, of the group
+  Value isFirst, isLast;           ///< i1: the group is, of its sequence
+  Value isOnly;                    ///< i1: the sequence has one group
+  Value isActive;                  ///< i1, with groups: there is work to do
+  Value isTransform;               ///< i1, of groups: begins with the identity
+  Value group;                     ///< i64, in workspaces
   Value null;                      ///< i1: the slot is
   Value slot;                      ///< i32, 0 when null
   Value initialSlot, readsInitial; ///< i32, i1
   Value hasInitial;                ///< tile of rank 0 of i1, or null
   Value zero, one;                 ///< i32
   Value blockBytes;                ///< i64: from chunk to chunk, for 16 KiB
+  SmallVector<Stream *> streams() {
+    return isGroups() ? SmallVector<Stream *>{&w, &k}
+                      : SmallVector<Stream *>{&w, &q, &k, &aqk};
+  }
   Stream w{"w", D, T, 4, {}, {}};
   Stream q{"qg", D, T, 4, {}, {}};
   Stream k{"kg", T, D, 4, {}, {}};
@@ -189,14 +219,18 @@ private:
   Value decayBase, decayBuffer;
   Value uBase;
   Value sumsBuffer;
+  Value identityBuffer;
   Value normWeight; ///< f32 [v], as outs have it
 };
 } // namespace
 
 SmallVector<Value *> Walk::Carried::all() {
-  SmallVector<Value *> all{&state, &stage, &otherStage, &offset, &rowOffset};
+  SmallVector<Value *> all{&state, &stage, &offset};
   if (out) {
-    all.append({&out, &gateOffset});
+    all.append({&out, &rowOffset, &gateOffset});
+  }
+  if (carry) {
+    all.push_back(&carry);
   }
   for (SmallVector<Value> *tokens :
        {&q, &w, &decay, &k, &aqk, &nextQ, &nextW}) {
@@ -229,16 +263,54 @@ Value Walk::isNull(Value given) {
                  given, zero);
 }
 
+/// Finds the chunks of the workgroup; returns the first of them.
+Value Walk::identifyGroup() {
+  if (shape.pass == WalkPass::Whole) {
+    firstRow = firstToken;
+    rowsLeft = tokens;
+    chunks = t.select(null, zero, sequenceChunks);
+    isFirst = isLast = isOnly = t.create<arith::ConstantIntOp>(1, 1);
+    return zero;
+  }
+  Value number = t.workgroupId(2);
+  Value mostGroups = args["groups"];
+  Groups groups = groupsOf(t, sequenceChunks, mostGroups);
+  Value firstChunk = t.mul(number, groups.each);
+  Value count =
+      t.create<arith::MinSIOp>(sub(sequenceChunks, firstChunk), groups.each);
+  isFirst = compare(arith::CmpIPredicate::eq, number, zero);
+  isOnly = compare(arith::CmpIPredicate::eq, groups.used, one);
+  isLast = compare(arith::CmpIPredicate::eq, t.add(number, one), groups.used);
+  isActive =
+      both(compare(arith::CmpIPredicate::slt, number, groups.used), no(null));
+  if (isGroups()) {
+    isActive = both(isActive, no(isLast));
+    isActive = both(isActive, no(both(isTransform, isFirst)));
+  }
+  chunks = t.select(isActive, count, zero);
+  Value skipped = t.mul(firstChunk, t.i32(T));
+  firstRow = t.add(firstToken, skipped);
+  rowsLeft = sub(tokens, skipped);
+  Value pair = t.add(t.mul(sequence, t.i32(shape.heads)), head);
+  group = t.add(t.wideMul(pair, mostGroups), t.wideMul(number, t.i64(1)));
+  return firstChunk;
+}
+
 void Walk::identify() {
   zero = t.i32(0);
   one = t.i32(1);
   head = t.workgroupId(0);
+  if (isGroups()) {
+    isTransform = compare(arith::CmpIPredicate::ne,
+                          t.create<arith::AndIOp>(head, one), zero);
+    head = t.create<arith::ShRUIOp>(head, one);
+  }
   sequence = t.workgroupId(1);
   firstToken = loadScalar("cu_seqlens", sequence, t.i32(4));
   Value end = loadScalar("cu_seqlens", t.add(sequence, one), t.i32(4));
   tokens = sub(end, firstToken);
-  chunks = t.create<arith::ShRUIOp>(t.add(tokens, t.i32(T - 1)),
-                                    t.i32(llvm::Log2_64(T)));
+  sequenceChunks = t.create<arith::ShRUIOp>(t.add(tokens, t.i32(T - 1)),
+                                            t.i32(llvm::Log2_64(T)));
   Value given = loadScalar("slot", sequence, args["slot_stride"]);
   null = isNull(given);
   slot = t.select(null, zero, given);
@@ -262,15 +334,17 @@ void Walk::identify() {
     hasInitial = compare(arith::CmpIPredicate::ne, flag, off);
   }
 
+  Value firstChunk = identifyGroup();
   // The plan's row of the sequence's first chunk: see tenon.kda_plan.
   Value first = t.add(
       t.create<arith::ShRUIOp>(firstToken, t.i32(llvm::Log2_64(T))), sequence);
+  first = t.add(first, firstChunk);
   Value block =
       t.add(t.wideMul(first, t.i64(shape.heads)), t.wideMul(head, t.i64(1)));
   auto base = [&](StringRef name, int64_t bytes) {
     return t.advance(args[name], t.wideMul(block, t.i64(bytes)));
   };
-  for (Stream *stream : {&w, &q, &k, &aqk}) {
+  for (Stream *stream : streams()) {
     stream->base = base(stream->workspace, stream->bytes());
   }
   uBase = base("u", D * T * 2);
@@ -317,23 +391,21 @@ void Walk::updateHistory() {
     return t.view(pointer, {channelStride, columnStride},
                   t.select(reaches, reach, zero));
   };
-  Value from = window(initialSlot, readsInitial);
-  Value to = window(slot, no(null));
+  Value from = window(initialSlot, both(readsInitial, isFirst));
+  Value to = window(slot, both(no(null), isFirst));
 
   // Row `tokens - 3 + column`, where the sequence has one.
   Value stride = args["qkv_stride"];
-  Value rows = t.advance(args["qkv"], t.wideMul(head, t.i32(2 * D)));
-  Value row[3];
-  Value isThere[3];
+  Value inputs = t.advance(args["qkv"], t.wideMul(head, t.i32(2 * D)));
+  Value view[3];
   for (int64_t column = 0; column < 3; ++column) {
-    isThere[column] =
-        compare(arith::CmpIPredicate::sgt, tokens, t.i32(2 - column));
+    Value isThere = both(
+        isFirst, compare(arith::CmpIPredicate::sgt, tokens, t.i32(2 - column)));
     Value last = t.add(t.add(firstToken, tokens), t.i32(column - 3));
-    Value pointer = t.advance(
-        rows, t.wideMul(t.select(isThere[column], last, zero), stride));
-    row[column] =
-        t.view(pointer, {unit},
-               t.select(isThere[column], t.i32(lastChannel * 2), zero));
+    Value pointer =
+        t.advance(inputs, t.wideMul(t.select(isThere, last, zero), stride));
+    view[column] = t.view(pointer, {unit},
+                          t.select(isThere, t.i32(lastChannel * 2), zero));
   }
   for (int64_t part = 0; part < 3; ++part) {
     Value channel = t.i32(part * width);
@@ -341,7 +413,7 @@ void Walk::updateHistory() {
     SmallVector<Value> columns;
     for (int64_t column = 0; column < 3; ++column) {
       // Without a row of its own it is the old column `tokens` further on.
-      Value result = t.load(row[column], {channel}, {D});
+      Value result = t.load(view[column], {channel}, {D});
       for (int64_t further = 0; column + further < 3; ++further) {
         Value isThis =
             compare(arith::CmpIPredicate::eq, tokens, t.i32(further));
@@ -355,21 +427,21 @@ void Walk::updateHistory() {
 
 /// Rows of a null slot.
 void Walk::writeZeros() {
-  Value count = t.select(null, chunks, zero);
+  Value count = t.select(both(null, isFirst), sequenceChunks, zero);
   auto loop = t.create<scf::ForOp>(zero, count, one);
   OpBuilder::InsertionGuard guard(t.builder());
   t.builder().setInsertionPointToStart(loop.getBody());
   Value before = t.mul(loop.getInductionVar(), t.i32(T));
-  Value left = t.create<arith::MinSIOp>(sub(tokens, before), t.i32(T));
+  Value left = t.create<arith::MinSIOp>(sub(rowsLeft, before), t.i32(T));
   Value view = rowsView("out", t.wideMul(before, args["out_stride"]), left);
   t.store(zeros(RankedTensorType::get({D, T}, bf16)), view, {zero, zero});
 }
 
 /// The head's columns, [v, t], of \p rows rows of \p operand, from \p offset
-/// bytes behind the sequence's first row on.
+/// bytes behind the group's first row on.
 Value Walk::rowsView(StringRef operand, Value offset, Value rows) {
   Value stride = args[(operand + "_stride").str()];
-  Value first = t.advance(args[operand], t.wideMul(firstToken, stride));
+  Value first = t.advance(args[operand], t.wideMul(firstRow, stride));
   first = t.advance(first, t.wideMul(head, t.i32(2 * D)));
   Value bytes = t.add(t.mul(sub(rows, one), stride), t.i32(2 * D));
   Value isEmpty = compare(arith::CmpIPredicate::sle, rows, zero);
@@ -392,12 +464,12 @@ Value Walk::allocate(ArrayRef<int64_t> extents, Type element, int64_t stages,
 }
 
 void Walk::allocateBuffers() {
-  for (Stream *stream : {&w, &q, &k, &aqk}) {
+  for (Stream *stream : streams()) {
     stream->buffer = allocate({stream->rows, stream->columns}, bf16, 2);
   }
   // What copies of all waves come to: the rest is zeros.
   decayBuffer = allocate({2 * D}, f32, 2);
-  if (shape.outputNorm) {
+  if (hasOut() && shape.outputNorm) {
     auto layout = llvm::cantFail(
         layout::LdsLayout::create({walkWaves, T}, {1, walkWaves}, 32));
     sumsBuffer =
@@ -409,8 +481,8 @@ void Walk::allocateBuffers() {
   }
 }
 
-Value Walk::stageOf(Value buffer, Value stage) {
-  return t.create<tile::LdsStageOp>(buffer, stage, 0);
+Value Walk::stageOf(Value buffer, Value stage, int64_t shift) {
+  return t.create<tile::LdsStageOp>(buffer, stage, shift);
 }
 
 /// Adds to \p steps the copies of the block \p ahead chunks behind that at
@@ -423,7 +495,7 @@ void Walk::planCopies(Stream &stream, Value offset, Value isThere, Value stage,
   Value bytes = shift ? t.create<arith::ShRUIOp>(offset, t.i64(shift)) : offset;
   Value view = t.view(t.advance(base, bytes), {index(1), index(stream.rows)},
                       t.select(isThere, t.i32(stream.bytes()), zero));
-  Value buffer = stageOf(stream.buffer, stage);
+  Value buffer = stageOf(stream.buffer, stage, ahead % 2);
   tokens.assign(stream.instructions, Value());
   for (int64_t part = 0; part < stream.instructions; ++part) {
     steps.push_back([=, this, &tokens, count = stream.instructions] {
@@ -443,7 +515,7 @@ void Walk::planDecayCopy(Value offset, Value isThere, Value stage,
   Value bytes = t.create<arith::ShRUIOp>(offset, t.i64(shift));
   Value view = t.view(t.advance(base, bytes), {index(1)},
                       t.select(isThere, t.i32(D * 4), zero));
-  Value buffer = stageOf(decayBuffer, stage);
+  Value buffer = stageOf(decayBuffer, stage, ahead % 2);
   tokens.assign(1, Value());
   steps.push_back([=, this, &tokens] {
     tokens[0] = t.create<tile::CopyToLdsOp>(
@@ -494,19 +566,24 @@ void Walk::prefetch(Carried &carried) {
   Value start = t.i64(0);
   Value hasFirst = compare(arith::CmpIPredicate::sgt, chunks, zero);
   Value hasSecond = compare(arith::CmpIPredicate::sgt, chunks, one);
-  planCopies(q, start, hasFirst, zero, 0, carried.q, steps);
+  if (hasOut()) {
+    planCopies(q, start, hasFirst, zero, 0, carried.q, steps);
+  }
   planCopies(w, start, hasFirst, zero, 0, carried.w, steps);
   planDecayCopy(start, hasFirst, zero, 0, carried.decay, steps);
   planCopies(k, start, hasFirst, zero, 0, carried.k, steps);
-  planCopies(aqk, start, hasFirst, zero, 0, carried.aqk, steps);
-  planCopies(q, start, hasSecond, one, 1, carried.nextQ, steps);
-  planCopies(w, start, hasSecond, one, 1, carried.nextW, steps);
+  if (hasOut()) {
+    planCopies(aqk, start, hasFirst, zero, 0, carried.aqk, steps);
+  }
+  if (hasOut()) {
+    planCopies(q, start, hasSecond, zero, 1, carried.nextQ, steps);
+  }
+  planCopies(w, start, hasSecond, zero, 1, carried.nextW, steps);
   for (const std::function<void()> &step : steps) {
     step();
   }
   t.create<tile::OrderFenceOp>();
   carried.stage = zero;
-  carried.otherStage = one;
   carried.offset = start;
   carried.rowOffset = start;
 }
@@ -523,12 +600,11 @@ Value Walk::gate(Value raw) {
 
 /// Puts the sums of squares of \p o over each wave's rows v into LDS.
 void Walk::storeSquares(Value o) {
-  Value squares = t.mulf(o, o);
   auto blocks = RankedTensorType::get({waveRows, walkWaves, T}, f32);
-  Value split = t.create<tile::SplitOp>(blocks, squares, 0, waveRows);
-  Value sums = t.create<tile::ReduceOp>(
-      RankedTensorType::get({walkWaves, T}, f32), tile::ReduceKind::Add, split,
-      t.builder().getDenseI64ArrayAttr({0}));
+  Value split = t.create<tile::SplitOp>(blocks, o, 0, waveRows);
+  Value sums =
+      t.create<tile::DotOp>(RankedTensorType::get({walkWaves, T}, f32), split,
+                            split, t.builder().getDenseI64ArrayAttr({0}));
   t.create<tile::LdsStoreOp>(sums, sumsBuffer);
 }
 
@@ -536,7 +612,7 @@ void Walk::storeSquares(Value o) {
 /// stores them.
 std::function<void()> Walk::planStore(const Carried &carried, Value chunk) {
   Value before = t.mul(sub(chunk, one), t.i32(T));
-  Value left = t.create<arith::MinSIOp>(sub(tokens, before), t.i32(T));
+  Value left = t.create<arith::MinSIOp>(sub(rowsLeft, before), t.i32(T));
   Value isThere = compare(arith::CmpIPredicate::sgt, chunk, zero);
   Value back = t.wideMul(args["out_stride"], t.i64(T));
   Value view = rowsView("out", sub(carried.rowOffset, back),
@@ -560,22 +636,28 @@ void Walk::chunk(Carried &carried, Value i) {
   auto hasNext = [&](int64_t ahead) {
     return compare(arith::CmpIPredicate::slt, t.add(i, t.i32(ahead)), chunks);
   };
-  auto await = [&](ArrayRef<ArrayRef<Value>> tokens) {
-    t.create<tile::WaitCopiesOp>(llvm::to_vector(llvm::concat<const Value>(
-        tokens[0], tokens[1],
-        tokens.size() > 2 ? tokens[2] : ArrayRef<Value>())));
+  auto await = [&](std::initializer_list<ArrayRef<Value>> copies) {
+    SmallVector<Value> tokens;
+    for (ArrayRef<Value> some : copies) {
+      llvm::append_range(tokens, some);
+    }
+    t.create<tile::WaitCopiesOp>(tokens);
     t.create<tile::BarrierOp>();
   };
   await({carried.q, carried.w, carried.decay});
 
   // Into registers first: behind the copies they would arrive late.
-  Value uView = t.view(t.advance(uBase, carried.offset), {index(T), index(1)},
-                       t.i32(D * T * 2));
+  Value uBytes = t.i32(D * T * 2);
+  if (isGroups()) {
+    uBytes = t.select(isTransform, zero, uBytes);
+  }
+  Value uView =
+      t.view(t.advance(uBase, carried.offset), {index(T), index(1)}, uBytes);
   Value u = t.load(uView, {zero, zero}, {D, T}, attr(values));
   Value rawGate;
-  if (shape.outputNorm) {
+  if (hasOut() && shape.outputNorm) {
     Value before = t.mul(i, t.i32(T));
-    Value left = t.create<arith::MinSIOp>(sub(tokens, before), t.i32(T));
+    Value left = t.create<arith::MinSIOp>(sub(rowsLeft, before), t.i32(T));
     rawGate = t.load(rowsView("out_gate", carried.gateOffset, left),
                      {zero, zero}, {D, T}, attr(outs));
   }
@@ -584,20 +666,23 @@ void Walk::chunk(Carried &carried, Value i) {
   // Against the state before the chunk.
   Steps accesses;
   SmallVector<Value> newK, newAqk, newDecay, newQ, newW;
-  planDecayCopy(carried.offset, hasNext(1), carried.otherStage, 1, newDecay,
+  planDecayCopy(carried.offset, hasNext(1), carried.stage, 1, newDecay,
                 accesses);
-  planCopies(k, carried.offset, hasNext(1), carried.otherStage, 1, newK,
-             accesses);
-  planCopies(aqk, carried.offset, hasNext(1), carried.otherStage, 1, newAqk,
-             accesses);
-  accesses.push_back(planStore(carried, i));
+  planCopies(k, carried.offset, hasNext(1), carried.stage, 1, newK, accesses);
+  if (hasOut()) {
+    planCopies(aqk, carried.offset, hasNext(1), carried.stage, 1, newAqk,
+               accesses);
+    accesses.push_back(planStore(carried, i));
+  }
   Value rounded = narrow(carried.state);
   Value o = zeros(type(outs, f32));
   Value v = zeros(type(values, f32));
   Value decayed, vRounded;
   Steps products, rest;
-  planProduct(rounded, read(q, carried.stage), o, 8, rest);
-  products.append(rest.begin(), rest.begin() + 4);
+  if (hasOut()) {
+    planProduct(rounded, read(q, carried.stage), o, 8, rest);
+    products.append(rest.begin(), rest.begin() + 4);
+  }
   planProduct(rounded, read(w, carried.stage), v, 8, products);
   products.push_back([&] {
     vRounded = narrow(t.addf(v, t.extend(u)));
@@ -605,33 +690,42 @@ void Walk::chunk(Carried &carried, Value i) {
         type(state.slice({0}), f32), stageOf(decayBuffer, carried.stage),
         Value(), t.builder().getDenseI64ArrayAttr({0}), DenseI64ArrayAttr());
     decayed = t.mulf(carried.state, t.broadcast(decay, {1}, carried.state));
+    if (carried.carry) {
+      carried.carry = t.mulf(carried.carry, decay);
+    }
   });
-  products.append(rest.begin() + 4, rest.end());
+  products.append(rest.begin() + rest.size() / 2, rest.end());
   interleave(products, accesses);
 
   // Within the chunk.
   await({carried.k, carried.aqk});
   accesses.clear();
   products.clear();
-  planCopies(q, carried.offset, hasNext(2), carried.stage, 2, newQ, accesses);
+  if (hasOut()) {
+    planCopies(q, carried.offset, hasNext(2), carried.stage, 2, newQ, accesses);
+  }
   planCopies(w, carried.offset, hasNext(2), carried.stage, 2, newW, accesses);
-  planProduct(vRounded, read(aqk, carried.stage), o, 4, products);
-  products.push_back([&] {
-    if (shape.outputNorm) {
-      storeSquares(o);
-      o = t.mulf(o, gate(rawGate));
-    }
-  });
+  if (hasOut()) {
+    planProduct(vRounded, read(aqk, carried.stage), o, 4, products);
+    products.push_back([&] {
+      if (shape.outputNorm) {
+        storeSquares(o);
+        o = t.mulf(o, gate(rawGate));
+      }
+    });
+  }
   planProduct(vRounded, read(k, carried.stage), decayed, 8, products);
   interleave(products, accesses);
 
   carried.state = decayed;
-  std::swap(carried.stage, carried.otherStage);
+  carried.stage = sub(one, carried.stage);
   carried.offset = t.add(carried.offset, blockBytes);
-  carried.rowOffset =
-      t.add(carried.rowOffset, t.wideMul(args["out_stride"], t.i64(T)));
-  carried.out = o;
-  if (shape.outputNorm) {
+  if (hasOut()) {
+    carried.out = o;
+    carried.rowOffset =
+        t.add(carried.rowOffset, t.wideMul(args["out_stride"], t.i64(T)));
+  }
+  if (hasOut() && shape.outputNorm) {
     carried.gateOffset =
         t.add(carried.gateOffset, t.wideMul(args["out_gate_stride"], t.i64(T)));
   }
@@ -644,22 +738,88 @@ void Walk::chunk(Carried &carried, Value i) {
   carried.nextW = newW;
 }
 
+/// Of groups, states f32 [v, k]: that at the beginning of the group \p ahead
+/// behind the workgroup's.
+Value Walk::entryView(int64_t ahead, Value reaches) {
+  Value at = t.wideMul(t.add(group, t.i64(ahead)), t.i64(D * D * 4));
+  return t.view(t.advance(args["entry"], at), {index(D), index(1)},
+                t.select(reaches, t.i32(D * D * 4), zero));
+}
+
+/// The state that the workgroup begins with.
+Value Walk::loadState() {
+  auto load = [&](Value view) {
+    return t.load(view, {zero, zero}, {D, D}, attr(state));
+  };
+  if (shape.pass == WalkPass::Whole) {
+    return keepIfInitial(load(stateView(initialSlot, readsInitial)));
+  }
+  if (shape.pass == WalkPass::Replay) {
+    Value given = keepIfInitial(load(
+        stateView(initialSlot, both(readsInitial, both(isFirst, isOnly)))));
+    Value entry = load(entryView(0, both(isActive, no(isOnly))));
+    return t.select(isOnly, given, entry);
+  }
+  Value isGiven = both(both(isActive, isFirst), readsInitial);
+  Value given = keepIfInitial(load(stateView(initialSlot, isGiven)));
+  // The first group's replay reads it here: the slot has the final state by
+  // then, or not.
+  t.store(given, entryView(0, both(isActive, isFirst)), {zero, zero});
+  auto coordinates = RankedTensorType::get({D, D}, i32Type, attr(state));
+  Value isDiagonal =
+      compare(arith::CmpIPredicate::eq, t.create<tile::IotaOp>(coordinates, 0),
+              t.create<tile::IotaOp>(coordinates, 1));
+  Value identity = t.create<arith::SelectOp>(isDiagonal, t.constant(1.0, given),
+                                             t.constant(0.0, given));
+  // For the end: masks of all elements do not fit registers there.
+  identityBuffer = allocate({D, D}, f32, 1);
+  t.create<tile::LdsStoreOp>(identity, identityBuffer);
+  // Of groups behind the first what is given is zero.
+  Value one = t.select(isTransform, t.f32(1.0), t.f32(0.0));
+  return t.fma(identity, t.splat(one, given), given);
+}
+
+/// Of groups, what the walk has made of the zero state or of the identity.
+void Walk::storeGroup(const Carried &carried) {
+  Value makesState = both(isActive, no(isTransform));
+  t.store(carried.state, entryView(1, makesState), {zero, zero});
+  Value makesTransform = both(isActive, isTransform);
+  Value carryView =
+      t.view(t.advance(args["carry"], t.wideMul(group, t.i64(D * 4))),
+             {index(1)}, t.select(makesTransform, t.i32(D * 4), zero));
+  t.store(carried.carry, carryView, {zero});
+  // The diagonal is not rounded.
+  Value identity = t.create<tile::LdsLoadOp>(type(state, f32), identityBuffer);
+  Value carry = t.broadcast(carried.carry, {1}, carried.state);
+  Value rest = t.fma(identity, t.mulf(carry, -1.0), carried.state);
+  Value transform = t.convertLayout(narrow(rest), attr(transformLayout()));
+  Value view = t.view(
+      t.advance(args["transform"], t.wideMul(group, t.i64(D * D * 2))),
+      {index(1), index(D)}, t.select(makesTransform, t.i32(D * D * 2), zero));
+  t.store(transform, view, {zero, zero});
+}
+
 void Walk::write(tile::KernelOp kernel) {
   OpBuilder &b = t.builder();
   b.setInsertionPointToStart(&kernel.getBody().front());
   args = KernelArguments::byName(kernel);
   identify();
-  writeZeros();
-  chunks = t.select(null, zero, chunks);
+  if (hasOut()) {
+    writeZeros();
+    updateHistory();
+  }
   allocateBuffers();
   Carried carried;
   prefetch(carried);
-  Value initial = stateView(initialSlot, readsInitial);
-  carried.state =
-      keepIfInitial(t.load(initial, {zero, zero}, {D, D}, attr(state)));
-  updateHistory();
-  carried.out = zeros(type(outs, f32));
-  if (shape.outputNorm) {
+  carried.state = loadState();
+  if (isGroups()) {
+    auto perColumn = RankedTensorType::get({D}, f32, attr(state.slice({0})));
+    carried.carry = t.create<arith::ConstantOp>(
+        DenseElementsAttr::get(perColumn, b.getF32FloatAttr(1.0f).getValue()));
+  } else {
+    carried.out = zeros(type(outs, f32));
+  }
+  if (hasOut() && shape.outputNorm) {
     int64_t bytes = cast<tile::PtrType>(args["norm_weight"].getType())
                         .getElementType()
                         .getIntOrFloatBitWidth() /
@@ -695,9 +855,14 @@ void Walk::write(tile::KernelOp kernel) {
     }
   }
   t.create<tile::WaitCopiesOp>(late);
-  t.create<tile::BarrierOp>();
-  planStore(carried, chunks)();
-  t.store(carried.state, stateView(slot, no(null)), {zero, zero});
+  if (isGroups()) {
+    storeGroup(carried);
+  } else {
+    t.create<tile::BarrierOp>();
+    planStore(carried, chunks)();
+    t.store(carried.state, stateView(slot, both(no(null), isLast)),
+            {zero, zero});
+  }
   t.create<tile::ReturnOp>();
 }
 
