@@ -123,7 +123,7 @@ struct TileAssignLayouts
       return signalPassFailure();
     }
     assign::stageLoads(kernel);
-    assign::giveArrivalsBuffers(kernel);
+    assign::giveExchangesBuffers(kernel);
     if (failed(assign::placeBuffers(kernel))) {
       signalPassFailure();
     }

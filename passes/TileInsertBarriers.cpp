@@ -125,6 +125,9 @@ struct TileInsertBarriers
     } else if (auto arrive = dyn_cast<tile::ArriveOp>(op);
                arrive && arrive.getBuffer()) {
       buffer = arrive.getBuffer();
+    } else if (auto top = dyn_cast<tile::TopKOp>(op); top && top.getBuffer()) {
+      buffer = top.getBuffer();
+      access.write = true;
     } else {
       return std::optional<Access>();
     }
@@ -213,6 +216,21 @@ struct TileInsertBarriers
     return success();
   }
 
+  /// Waves meet between writing to the buffer and reading it.
+  LogicalResult visitTopK(tile::TopKOp top) {
+    auto access = accessOf(top);
+    if (failed(access) || !*access) {
+      return access;
+    }
+    if (failed(visitAccess(top, **access))) {
+      return failure();
+    }
+    state.open.clear();
+    (*access)->write = false;
+    insert(state.open, **access);
+    return success();
+  }
+
   LogicalResult visitLoop(scf::ForOp loop) {
     auto forEachToken = [](auto sources, auto targets, State &state) {
       for (auto [source, target] : llvm::zip_equal(sources, targets)) {
@@ -289,6 +307,10 @@ struct TileInsertBarriers
         }
       } else if (isa<tile::BarrierOp>(op)) {
         state.open.clear();
+      } else if (auto top = dyn_cast<tile::TopKOp>(op)) {
+        if (failed(visitTopK(top))) {
+          return failure();
+        }
       } else if (auto arrive = dyn_cast<tile::ArriveOp>(op)) {
         if (failed(visitArrive(arrive))) {
           return failure();

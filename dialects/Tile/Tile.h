@@ -45,6 +45,9 @@ std::optional<layout::MfmaFormat> mfmaFormat(mlir::Type type);
 /// when \p buffer comes from elsewhere (through a loop).
 AllocLdsOp allocationOf(mlir::Value buffer);
 
+/// Where the \p count results of tile.top_k lie in a kernel of \p waves waves.
+layout::Layout topKLayout(int64_t count, int64_t waves);
+
 /// How a chip serves LDS accesses, for the layout algebra.
 layout::BankRules ldsBankRules(const target::TargetInfo &target);
 

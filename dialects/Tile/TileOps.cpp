@@ -167,6 +167,25 @@ LogicalResult LoadOp::verify() {
   if (getCoherent() && getStaged()) {
     return emitOpError("is coherent: copies into LDS go through the caches");
   }
+  if (Value rows = getRows()) {
+    auto type = cast<RankedTensorType>(rows.getType());
+    auto tile = cast<RankedTensorType>(getType());
+    if (tile.getRank() == 0 || type.getRank() != 1 ||
+        !type.getElementType().isInteger(32) ||
+        type.getDimSize(0) != tile.getDimSize(0)) {
+      return emitOpError("takes one i32 row for each of dimension 0 of ")
+             << tile << ", found " << type;
+    }
+    if (getStaged()) {
+      return emitOpError("is staged: copies into LDS do not gather rows");
+    }
+    auto view = getView().getDefiningOp<ViewOp>();
+    if ((view && !view.getDimBlocks().front().empty()) ||
+        getOffsets().empty() ||
+        getConstantIntValue(OpFoldResult(getOffsets().front())) != 0) {
+      return emitOpError("gathers rows of a plain dimension 0 from offset 0");
+    }
+  }
   return verifyAccess(*this, getView().getType(),
                       cast<RankedTensorType>(getType()), getOffsets().size(),
                       getLimits().size(), getLimitDivisors());

@@ -161,22 +161,30 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>,
     keeps accesses wide; 1 where it is not given. With `staged` all waves copy the
     tile into LDS together and read it from there; `tile-assign-layouts` makes that
     explicit.
+    With `rows`, an i32 tile of the extent of dimension 0, the tile's element
+    `[i, j, ...]` is the view's element `[rows[i], offset + j, ...]`: rows that lie
+    anywhere. Dimension 0 is not blocked then, and its offset is 0; a negative row
+    reads as zeros, as one beyond the bound does.
     With `coherent` the access goes past the caches that only a part of the chip
     shares, for data that other workgroups of the same launch write; `tile.arrive`
     orders such accesses.
 
     ```mlir
     %t = tile.load %v[%i] : !tile.view<1 x bf16> -> tensor<128xbf16>
+    %g = tile.load %w[%c0, %k] rows %r : tensor<16xi32>
+        : !tile.view<2 x bf16> -> tensor<16x128xbf16>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$offsets,
                        Variadic<I32>:$limits,
+                       Optional<Tile_Tensor>:$rows,
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
                        UnitAttr:$nontemporal, UnitAttr:$staged,
                        UnitAttr:$coherent);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = [{
-    $view `[` $offsets `]` (`within` `[` $limits^ `]`)? attr-dict `:` type($view)
+    $view `[` $offsets `]` (`rows` $rows^ `:` type($rows))?
+    (`within` `[` $limits^ `]`)? attr-dict `:` type($view)
     `->` type($result)
   }];
   let hasVerifier = 1;
@@ -391,6 +399,44 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::SmallVector<unsigned> getReducedDims();
+  }];
+}
+
+def Tile_TopKOp : Tile_Op<"top_k", [Pure]> {
+  let summary = "The greatest elements of a tile, in order";
+  let description = [{
+    Element `i` of the results is the i-th greatest of the f32 values (one dimension)
+    and its id: in descending order, of equal ones first that of the lower id, and NaN
+    behind all numbers. -0 equals 0 and comes back as 0. Ids are different and not
+    negative. The results have as many elements, a power of two up to 64 and not more
+    than there are values; element `i` lies in lane `i` of every wave
+    (`tenon::tile::topKLayout`).
+
+    All waves take part and meet in between, so the operation cannot stand where only
+    some come by. They exchange values through `buffer`, LDS that
+    `tile-assign-layouts` sets aside.
+
+    How long it takes depends on the values: all that are at least the smallest
+    maximum of as many groups of them are compared with each other.
+
+    ```mlir
+    %best, %which = tile.top_k %v, %i
+        : tensor<1024xf32>, tensor<1024xi32> -> tensor<16xf32>, tensor<16xi32>
+    ```
+  }];
+  let arguments = (ins Tile_Tensor:$values, Tile_Tensor:$ids,
+                       Optional<Tile_LdsType>:$buffer);
+  let results = (outs Tile_Tensor:$greatest, Tile_Tensor:$chosen);
+  let assemblyFormat = [{
+    $values `,` $ids (`through` $buffer^ `:` type($buffer))? attr-dict `:`
+    type($values) `,` type($ids) `->` type($greatest) `,` type($chosen)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The buffer that values of this layout are exchanged through.
+    static ::tenon::tile::LdsType bufferType(::mlir::MLIRContext *context,
+                                             const ::tenon::layout::Layout &values,
+                                             int64_t count);
   }];
 }
 

@@ -79,7 +79,8 @@ Value TileBuilder::load(Value view, ArrayRef<Value> offsets,
   auto type = RankedTensorType::get(
       shape, cast<tile::ViewType>(view.getType()).getElementType(), layout);
   return create<tile::LoadOp>(type, view, offsets, limits.values,
-                              limits.divisors, nontemporal, /*staged=*/false);
+                              /*rows=*/Value(), limits.divisors, nontemporal,
+                              /*staged=*/false);
 }
 
 void TileBuilder::store(Value value, Value view, ArrayRef<Value> offsets,

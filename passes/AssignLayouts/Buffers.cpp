@@ -53,7 +53,19 @@ static std::optional<unsigned> runDim(ArrayRef<tile::CopyToLdsOp> copies) {
   return std::nullopt;
 }
 
-void tenon::assign::giveArrivalsBuffers(tile::KernelOp kernel) {
+void tenon::assign::giveExchangesBuffers(tile::KernelOp kernel) {
+  kernel.getBody().walk([](tile::TopKOp top) {
+    tile::LayoutAttr layout = tile::getLayout(top.getValues().getType());
+    if (top.getBuffer() || !layout) {
+      return;
+    }
+    OpBuilder builder(top);
+    auto results = cast<RankedTensorType>(top.getGreatest().getType());
+    auto type = tile::TopKOp::bufferType(top.getContext(), layout.getLayout(),
+                                         results.getDimSize(0));
+    top.getBufferMutable().assign(
+        tile::AllocLdsOp::create(builder, top.getLoc(), type, IntegerAttr()));
+  });
   if (kernel.getWaves() == 1) {
     return;
   }

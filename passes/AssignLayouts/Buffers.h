@@ -14,9 +14,9 @@ namespace tenon::assign {
 /// there is none stays row-major, with a remark.
 mlir::LogicalResult placeBuffers(tile::KernelOp kernel);
 
-/// Gives every tile.arrive of a kernel with several waves the LDS through which
-/// they learn what it counted.
-void giveArrivalsBuffers(tile::KernelOp kernel);
+/// Gives every tile.top_k, and every tile.arrive of a kernel with several
+/// waves, the LDS through which waves learn what the others have.
+void giveExchangesBuffers(tile::KernelOp kernel);
 
 } // namespace tenon::assign
 

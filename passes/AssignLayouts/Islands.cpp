@@ -428,6 +428,14 @@ LogicalResult tenon::assign::placeIslands(tile::KernelOp kernel) {
   unsigned waves = kernel.getWaves();
   layout::Layout scalar = scalarLayout(waves);
 
+  kernel.walk([&](tile::TopKOp top) {
+    for (Value result : top.getResults()) {
+      if (isUnplaced(result)) {
+        auto type = cast<RankedTensorType>(result.getType());
+        setLayout(result, tile::topKLayout(type.getDimSize(0), waves));
+      }
+    }
+  });
   llvm::EquivalenceClasses<void *> classes;
   SmallVector<Value> unplaced;
   auto note = [&](Value value) {

@@ -247,6 +247,21 @@ FailureOr<MmaLayouts> assign::operandLayouts(tile::MmaOp mma,
   return layouts;
 }
 
+/// Where threads need the rows that \p load gathers.
+static std::optional<layout::Layout> rowsLayout(tile::LoadOp load) {
+  tile::LayoutAttr layout = tile::getLayout(load.getType());
+  if (!layout) {
+    return std::nullopt;
+  }
+  SmallVector<unsigned> others;
+  for (unsigned dim = 1; dim < layout.getLayout().rank(); ++dim) {
+    others.push_back(dim);
+  }
+  return layout.getLayout().isSeparable(others)
+             ? std::optional(layout.getLayout().slice(others))
+             : std::nullopt;
+}
+
 std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
   if (auto mma = dyn_cast<tile::MmaOp>(user)) {
     tile::LayoutAttr layout = tile::getLayout(mma.getType());
@@ -268,6 +283,9 @@ std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
   if (auto convert = dyn_cast<tile::ConvertLayoutOp>(user)) {
     tile::LayoutAttr layout = tile::getLayout(convert.getType());
     return layout ? std::optional(layout.getLayout()) : std::nullopt;
+  }
+  if (auto load = dyn_cast<tile::LoadOp>(user)) {
+    return load.getRows() == value ? rowsLayout(load) : std::nullopt;
   }
   if (auto broadcast = dyn_cast<tile::BroadcastOp>(user)) {
     tile::LayoutAttr layout = tile::getLayout(broadcast.getType());
@@ -384,6 +402,12 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
           }
         }
       })
+      .Case<tile::TopKOp>([&](auto top) {
+        if (value == top.getValues() || value == top.getIds()) {
+          assignTile(top.getValues(), layout);
+          assignTile(top.getIds(), layout);
+        }
+      })
       .Default([&](Operation *other) {
         if (isElementwise(other)) {
           for (Value operand : other->getOperands()) {
@@ -421,6 +445,12 @@ SmallVector<Value> assign::tiedTo(Value value) {
     if (auto mma = dyn_cast<tile::MmaOp>(op)) {
       if (value == mma.getAccumulator() || value == mma.getResult()) {
         tied.append({mma.getAccumulator(), mma.getResult()});
+      }
+      return;
+    }
+    if (auto top = dyn_cast<tile::TopKOp>(op)) {
+      if (value == top.getValues() || value == top.getIds()) {
+        tied.append({top.getValues(), top.getIds()});
       }
       return;
     }
@@ -465,6 +495,23 @@ LogicalResult assign::insertConversions(tile::KernelOp kernel) {
              << " does not separate the repeated dimensions";
     }
     convertOperand(broadcast.getSourceMutable(), *wanted);
+  }
+  SmallVector<tile::LoadOp> gathers;
+  kernel.walk([&](tile::LoadOp op) {
+    if (op.getRows()) {
+      gathers.push_back(op);
+    }
+  });
+  for (tile::LoadOp gather : gathers) {
+    std::optional<layout::Layout> wanted = rowsLayout(gather);
+    if (!wanted) {
+      return gather.emitOpError("the layout ")
+             << tile::getLayout(gather.getType())
+             << " does not separate the rows that it gathers";
+    }
+    for (OpOperand &rows : MutableOperandRange(gather.getRowsMutable())) {
+      convertOperand(rows, *wanted);
+    }
   }
   SmallVector<tile::MmaOp> products;
   kernel.walk([&](tile::MmaOp op) { products.push_back(op); });

@@ -236,6 +236,7 @@ LogicalResult Emitter::emitOp(Operation *op) {
         return success();
       })
       .Case<tile::ArriveOp>([&](auto arrive) { return emitArrive(arrive); })
+      .Case<tile::TopKOp>([&](auto top) { return emitTopK(top); })
       .Case<tile::OrderFenceOp>([&](auto) {
         emitOrderFence();
         return success();

@@ -5,8 +5,9 @@
 // concern: Emitter.cpp (kernel, scalars), Arithmetic.cpp (element-wise ops and
 // renaming of registers), Memory.cpp (device memory), Lds.cpp (LDS), Copy.cpp
 // (copies into LDS, waits, barriers), Arrive.cpp (order between workgroups),
-// Mma.cpp (matrix products), Reduce.cpp (reductions), LaneMap.cpp (thread index
-// to coordinates), BlockedView.cpp (offsets along blocked dimensions of views).
+// Mma.cpp (matrix products), Reduce.cpp (reductions), TopK.cpp, LaneMap.cpp
+// (thread index to coordinates), BlockedView.cpp (offsets along blocked
+// dimensions of views).
 //
 //===----------------------------------------------------------------------===//
 
@@ -194,6 +195,9 @@ private:
   const BufferView &viewOf(mlir::Value value);
   mlir::LogicalResult emitLoadScalar(tile::LoadScalarOp op);
   mlir::LogicalResult emitLoad(tile::LoadOp op);
+  mlir::LogicalResult addRows(tile::LoadOp op, const layout::Layout &layout,
+                              mlir::OpFoldResult rowBytes,
+                              llvm::MutableArrayRef<BufferAccess> accesses);
   mlir::LogicalResult emitStore(tile::StoreOp op);
   mlir::Value toVector(const Parts &parts, int64_t first, unsigned count);
   void appendVector(llvm::SmallVectorImpl<mlir::Value> &elements,
@@ -245,6 +249,9 @@ private:
   mlir::LogicalResult emitArrive(tile::ArriveOp op);
   void awaitStores();
   mlir::Value countArrival(tile::ArriveOp op, mlir::Value word);
+
+  // TopK.cpp
+  mlir::LogicalResult emitTopK(tile::TopKOp op);
 
   // Copy.cpp
   void emitBarrier();

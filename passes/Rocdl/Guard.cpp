@@ -125,7 +125,8 @@ void Emitter::planSinking() {
     }
     if (op.getNumRegions() != 0 ||
         isa<tile::BarrierOp, tile::OrderFenceOp, tile::LoadOp, tile::LdsLoadOp,
-            tile::CopyToLdsOp, tile::WaitCopiesOp, tile::ArriveOp>(op)) {
+            tile::CopyToLdsOp, tile::WaitCopiesOp, tile::ArriveOp,
+            tile::TopKOp>(op)) {
       ++segment;
     }
   }

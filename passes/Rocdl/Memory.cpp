@@ -387,16 +387,52 @@ Value Emitter::toVector(const Parts &parts, int64_t first, unsigned count) {
   return vector;
 }
 
+/// Adds to the offsets of \p accesses those of the rows that \p op gathers.
+LogicalResult Emitter::addRows(tile::LoadOp op, const layout::Layout &layout,
+                               OpFoldResult rowBytes,
+                               MutableArrayRef<BufferAccess> accesses) {
+  if (failed(layoutOf(op.getRows()))) {
+    return failure();
+  }
+  SmallVector<unsigned> others;
+  for (unsigned dim = 1; dim < layout.rank(); ++dim) {
+    others.push_back(dim);
+  }
+  SmallVector<int64_t> toRow = layout.sliceRegisterMap(others);
+  std::map<int64_t, Value> bytes;
+  for (BufferAccess &access : accesses) {
+    Value &offset = bytes[toRow[access.first]];
+    if (!offset) {
+      Value row = element(parts(op.getRows()), toRow[access.first]);
+      offset = scaledBytes(row, rowBytes);
+      // Beyond every bound, whatever is added below 2^31.
+      Value outside = i32(std::numeric_limits<int32_t>::max() - 15);
+      Value isNone =
+          LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, row, i32(0));
+      offset = LLVM::SelectOp::create(b, loc, isNone, outside, offset);
+    }
+    access.offset = LLVM::AddOp::create(b, loc, access.offset, offset);
+  }
+  return success();
+}
+
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   auto layout = layoutOf(op.getResult());
   if (failed(layout)) {
     return failure();
   }
-  const BufferView &view = viewOf(op.getView());
+  BufferView view = viewOf(op.getView());
   flushGuarded();
+  OpFoldResult rowBytes;
+  if (op.getRows()) {
+    // Rows are added below, register by register.
+    rowBytes = view.strideBytes.front();
+    view.strideBytes.front() = b.getI64IntegerAttr(0);
+  }
   auto accesses = planAccess(op, view, *layout, op.getOffsets(), op.getLimits(),
                              op.getLimitDivisors());
-  if (failed(accesses)) {
+  if (failed(accesses) ||
+      (op.getRows() && failed(addRows(op, *layout, rowBytes, *accesses)))) {
     return failure();
   }
   Type elementType = registerType(

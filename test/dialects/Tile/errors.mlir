@@ -987,3 +987,76 @@ tile.kernel @k() attributes {waves = 1 : i32} {
   %b = tile.lds_part %a at 33 : !tile.lds<64xf32> -> !tile.lds<32xf32>
   tile.return
 }
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %i = tile.iota dim 0 : tensor<64xi32>
+  // expected-error @+1 {{takes f32 values and as many i32 ids of one layout, found 'tensor<64xi32>' and 'tensor<64xi32>'}}
+  %b, %w = tile.top_k %i, %i : tensor<64xi32>, tensor<64xi32> -> tensor<16xf32>, tensor<16xi32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %v = arith.constant dense<0.0> : tensor<64xf32>
+  %i = tile.iota dim 0 : tensor<64xi32>
+  // expected-error @+1 {{makes f32 values and as many i32 ids, found 'tensor<16xf32>' and 'tensor<8xi32>'}}
+  %b, %w = tile.top_k %v, %i : tensor<64xf32>, tensor<64xi32> -> tensor<16xf32>, tensor<8xi32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %v = arith.constant dense<0.0> : tensor<64xf32>
+  %i = tile.iota dim 0 : tensor<64xi32>
+  // expected-error @+1 {{makes a power of two of results, up to 64 and up to the number of values, found 6 of 64}}
+  %b, %w = tile.top_k %v, %i : tensor<64xf32>, tensor<64xi32> -> tensor<6xf32>, tensor<6xi32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %v = arith.constant dense<0.0> : tensor<64xf32>
+  %i = tile.iota dim 0 : tensor<64xi32>
+  %l = tile.alloc_lds : !tile.lds<8xi32>
+  // expected-error @+1 {{needs a buffer only when its values have a layout}}
+  %b, %w = tile.top_k %v, %i through %l : !tile.lds<8xi32> : tensor<64xf32>, tensor<64xi32> -> tensor<16xf32>, tensor<16xi32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %i = tile.iota dim 0 : tensor<64xi32>
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{takes one i32 row for each of dimension 0 of 'tensor<32x8xf32>', found 'tensor<64xi32>'}}
+  %g = tile.load %v[%c0, %c0] rows %i : tensor<64xi32> : !tile.view<2 x f32> -> tensor<32x8xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %i = tile.iota dim 0 : tensor<64xi32>
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{is staged: copies into LDS do not gather rows}}
+  %g = tile.load %v[%c0, %c0] rows %i : tensor<64xi32> {staged} : !tile.view<2 x f32> -> tensor<64x8xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %i = tile.iota dim 0 : tensor<64xi32>
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{gathers rows of a plain dimension 0 from offset 0}}
+  %g = tile.load %v[%n, %c0] rows %i : tensor<64xi32> : !tile.view<2 x f32> -> tensor<64x8xf32>
+  tile.return
+}
