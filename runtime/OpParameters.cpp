@@ -114,6 +114,24 @@ static constexpr OpParameter kdaPrefillParameters[] = {
 };
 
 //===----------------------------------------------------------------------===//
+// tenon.moe_route
+//===----------------------------------------------------------------------===//
+
+static constexpr std::string_view logitTypes[] = {"f32", "bf16"};
+static constexpr std::string_view scorings[] = {"sigmoid", "softmax"};
+
+static constexpr OpParameter moeRouteParameters[] = {
+    {"E", "896", "experts", {}},
+    {"K", "16", "experts of a token", {}},
+    {"logits", "f32", "type of logits", logitTypes},
+    {"scoring", "sigmoid", "how logits become scores", scorings},
+    {"bias", "on", "whether the operand bias is present", onOff},
+    {"renormalize", "on", "whether the weights of a token add up to factor",
+     onOff},
+    {"factor", "1.0", "of the weights", {}},
+};
+
+//===----------------------------------------------------------------------===//
 // tenon.pack
 //===----------------------------------------------------------------------===//
 
@@ -141,6 +159,8 @@ static constexpr OpEntry entries[] = {
     {"kda_plan", "the chunks of a batch of sequences", {}},
     {"kda_prefill", "Kimi Delta Attention over N packed sequences of T tokens",
      kdaPrefillParameters},
+    {"moe_route", "the K experts of each token and their weights",
+     moeRouteParameters},
     {"pack", "weights from row-major into the order that a kernel reads",
      packParameters},
 };

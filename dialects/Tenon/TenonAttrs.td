@@ -57,6 +57,10 @@ def Tenon_Epilogue : Tenon_Enum<"Epilogue", "what becomes of the products", [
     I32EnumAttrCase<"SiTU", 3, "situ">, I32EnumAttrCase<"SiLU", 4, "silu">]>;
 def Tenon_EpilogueAttr : EnumAttr<Tenon_Dialect, Tenon_Epilogue, "epilogue">;
 
+def Tenon_Scoring : Tenon_Enum<"Scoring", "how logits of experts become scores", [
+    I32EnumAttrCase<"Sigmoid", 0, "sigmoid">, I32EnumAttrCase<"Softmax", 1, "softmax">]>;
+def Tenon_ScoringAttr : EnumAttr<Tenon_Dialect, Tenon_Scoring, "scoring">;
+
 def Tenon_WeightOrder : Tenon_Enum<"WeightOrder", "order of the elements of weights", [
     I32EnumAttrCase<"Packed", 0, "packed">, I32EnumAttrCase<"Aiter", 1, "aiter">,
     I32EnumAttrCase<"AiterInterleaved", 2, "aiter_interleaved">]>;

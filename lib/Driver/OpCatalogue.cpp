@@ -273,6 +273,27 @@ static std::string kdaPrefillSpec(Values values) {
 }
 
 //===----------------------------------------------------------------------===//
+// tenon.moe_route
+//===----------------------------------------------------------------------===//
+
+static std::string moeRouteSpec(Values values) {
+  std::vector<Operand> operands = {
+      {"logits", fmt::format("memref<?x{}x{}, strided<[?, 1]>>", values["E"],
+                             values["logits"])}};
+  if (values["bias"] == "on") {
+    operands.emplace_back("bias", fmt::format("memref<{}xf32>", values["E"]));
+  }
+  operands.emplace_back("ids", fmt::format("memref<?x{}xi32>", values["K"]));
+  operands.emplace_back("weights",
+                        fmt::format("memref<?x{}xf32>", values["K"]));
+  std::string attrs = fmt::format(
+      "{{scoring = #tenon<scoring {}>, renormalize = {}, factor = {} : f64}}",
+      values["scoring"], values["renormalize"] == "on" ? "true" : "false",
+      floatText(values["factor"]));
+  return functionText("moe_route", operands, {}, attrs);
+}
+
+//===----------------------------------------------------------------------===//
 // tenon.pack
 //===----------------------------------------------------------------------===//
 
@@ -311,6 +332,7 @@ static std::string (*writerOf(std::string_view op))(Values) {
          : op == "pack"        ? packSpec
          : op == "kda_plan"    ? kdaPlanSpec
          : op == "kda_prefill" ? kdaPrefillSpec
+         : op == "moe_route"   ? moeRouteSpec
                                : kdaDecodeSpec;
 }
 

@@ -7,6 +7,7 @@
 #include "Dense/Pack.h"
 #include "KDA/Decode.h"
 #include "KDA/Prefill.h"
+#include "MoE/Route.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -29,6 +30,8 @@ kernels::rankSchedules(spec::SpecOpInterface op,
           [&](auto gemm) { return dense::rankGemmSchedules(gemm, target); })
       .Case<spec::PackOp>(
           [&](auto pack) { return dense::rankPackSchedules(pack); })
+      .Case<spec::MoeRouteOp>(
+          [&](auto route) { return moe::rankRouteSchedules(route); })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernel yet");
       });
@@ -52,6 +55,9 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
       })
       .Case<spec::PackOp>([&](auto pack) {
         return dense::lowerPack(pack, schedule, name, builder);
+      })
+      .Case<spec::MoeRouteOp>([&](auto route) {
+        return moe::lowerRoute(route, schedule, name, builder);
       })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernel yet");

@@ -7,6 +7,7 @@
 #include "KdaDecodeHarness.h"
 #include "KdaPlanHarness.h"
 #include "KdaPrefillHarness.h"
+#include "MoeRouteHarness.h"
 #include "PackHarness.h"
 
 #include "dialects/Tenon/Tenon.h"
@@ -45,6 +46,8 @@ llvm::Error Harness::expandLists(Lists &, Dims &) const {
 std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
   std::unique_ptr<Harness> harness;
   module.walk([&](spec::GemmOp op) { harness = createGemmHarness(op); });
+  module.walk(
+      [&](spec::MoeRouteOp op) { harness = createMoeRouteHarness(op); });
   module.walk([&](spec::PackOp op) { harness = createPackHarness(op); });
   module.walk(
       [&](spec::KdaDecodeOp op) { harness = createKdaDecodeHarness(op); });
