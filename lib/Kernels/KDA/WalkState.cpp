@@ -1,0 +1,281 @@
+//===- WalkState.cpp - what a walk begins and ends with ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "WalkProgram.h"
+
+#include "Groups.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::kda;
+using layout::Basis;
+
+/// Of a transform [k', k]: eight values k' side by side in a lane.
+static layout::Layout transformLayout() {
+  return llvm::cantFail(layout::Layout::create(
+      {D, D}, {{1, 0}, {2, 0}, {4, 0}, {0, 16}, {0, 32}, {0, 64}},
+      {{8, 0}, {16, 0}, {32, 0}, {64, 0}, {0, 1}, {0, 2}}, {{0, 4}, {0, 8}},
+      {}));
+}
+Value Walk::loadScalar(StringRef operand, Value row, Value stride) {
+  return t.create<tile::LoadScalarOp>(
+      i32Type, t.advance(args[operand], t.wideMul(row, stride)));
+}
+
+Value Walk::isNull(Value given) {
+  return compare(shape.nullSlot == spec::NullSlot::LE0
+                     ? arith::CmpIPredicate::sle
+                     : arith::CmpIPredicate::slt,
+                 given, zero);
+}
+
+/// Finds the chunks of the workgroup; returns the first of them.
+Value Walk::identifyGroup() {
+  if (shape.pass == WalkPass::Whole) {
+    firstRow = firstToken;
+    rowsLeft = tokens;
+    chunks = t.select(null, zero, sequenceChunks);
+    isFirst = isLast = isOnly = t.create<arith::ConstantIntOp>(1, 1);
+    return zero;
+  }
+  Value number = t.workgroupId(2);
+  Value mostGroups = args["groups"];
+  Groups groups = groupsOf(t, sequenceChunks, mostGroups);
+  Value firstChunk = t.mul(number, groups.each);
+  Value count =
+      t.create<arith::MinSIOp>(sub(sequenceChunks, firstChunk), groups.each);
+  isFirst = compare(arith::CmpIPredicate::eq, number, zero);
+  isOnly = compare(arith::CmpIPredicate::eq, groups.used, one);
+  isLast = compare(arith::CmpIPredicate::eq, t.add(number, one), groups.used);
+  isActive =
+      both(compare(arith::CmpIPredicate::slt, number, groups.used), no(null));
+  if (isGroups()) {
+    isActive = both(isActive, no(isLast));
+    isActive = both(isActive, no(both(isTransform, isFirst)));
+  }
+  chunks = t.select(isActive, count, zero);
+  Value skipped = t.mul(firstChunk, t.i32(T));
+  firstRow = t.add(firstToken, skipped);
+  rowsLeft = sub(tokens, skipped);
+  Value pair = t.add(t.mul(sequence, t.i32(shape.heads)), head);
+  group = t.add(t.wideMul(pair, mostGroups), t.wideMul(number, t.i64(1)));
+  return firstChunk;
+}
+
+void Walk::identify() {
+  zero = t.i32(0);
+  one = t.i32(1);
+  head = t.workgroupId(0);
+  if (isGroups()) {
+    isTransform = compare(arith::CmpIPredicate::ne,
+                          t.create<arith::AndIOp>(head, one), zero);
+    head = t.create<arith::ShRUIOp>(head, one);
+  }
+  sequence = t.workgroupId(1);
+  firstToken = loadScalar("cu_seqlens", sequence, t.i32(4));
+  Value end = loadScalar("cu_seqlens", t.add(sequence, one), t.i32(4));
+  tokens = sub(end, firstToken);
+  sequenceChunks = t.create<arith::ShRUIOp>(t.add(tokens, t.i32(T - 1)),
+                                            t.i32(llvm::Log2_64(T)));
+  Value given = loadScalar("slot", sequence, args["slot_stride"]);
+  null = isNull(given);
+  slot = t.select(null, zero, given);
+  initialSlot = slot;
+  readsInitial = no(null);
+  if (args.count("initial_slot")) {
+    Value initial =
+        loadScalar("initial_slot", sequence, args["initial_slot_stride"]);
+    Value none = isNull(initial);
+    initialSlot = t.select(none, zero, initial);
+    readsInitial = both(readsInitial, no(none));
+  }
+  if (args.count("has_initial_state")) {
+    Value flags = t.view(
+        t.advance(args["has_initial_state"], t.wideMul(sequence, t.i64(1))),
+        {index(1)}, one);
+    Value flag = t.extract(t.load(flags, {zero}, {1}), 0, 0);
+    Value off = t.create<arith::ConstantOp>(
+        DenseElementsAttr::get(cast<RankedTensorType>(flag.getType()),
+                               t.builder().getI8IntegerAttr(0).getValue()));
+    hasInitial = compare(arith::CmpIPredicate::ne, flag, off);
+  }
+
+  Value firstChunk = identifyGroup();
+  // The plan's row of the sequence's first chunk: see tenon.kda_plan.
+  Value first = t.add(
+      t.create<arith::ShRUIOp>(firstToken, t.i32(llvm::Log2_64(T))), sequence);
+  first = t.add(first, firstChunk);
+  Value block =
+      t.add(t.wideMul(first, t.i64(shape.heads)), t.wideMul(head, t.i64(1)));
+  auto base = [&](StringRef name, int64_t bytes) {
+    return t.advance(args[name], t.wideMul(block, t.i64(bytes)));
+  };
+  for (Stream *stream : streams()) {
+    stream->base = base(stream->workspace, stream->bytes());
+  }
+  uBase = base("u", D * T * 2);
+  decayBase = base("decay", D * 4);
+  blockBytes = t.i64(shape.heads * D * T * 2);
+}
+
+/// \p tile as read from the initial slot, zeros where the sequence has none.
+Value Walk::keepIfInitial(Value tile) {
+  if (!hasInitial) {
+    return tile;
+  }
+  return t.create<arith::SelectOp>(
+      t.splat(hasInitial, tile), tile,
+      zeros(cast<RankedTensorType>(tile.getType())));
+}
+
+Value Walk::stateView(Value slot, Value reaches) {
+  bool vk = shape.stateOrder == spec::StateOrder::VK;
+  Value pointer =
+      t.advance(args["state"], t.add(t.wideMul(slot, args["state_stride"]),
+                                     t.wideMul(head, t.i32(D * D * 4))));
+  return t.view(pointer, {index(vk ? D : 1), index(vk ? 1 : D)},
+                t.select(reaches, t.i32(D * D * 4), zero));
+}
+
+/// The last three raw inputs of the head's channels: of a sequence of fewer
+/// tokens, old ones behind which those follow.
+void Walk::updateHistory() {
+  bool sd = shape.convLayout == spec::ConvLayout::SD;
+  int64_t width = shape.heads * D;
+  OpFoldResult unit = index(1);
+  OpFoldResult channelStride = sd ? unit : OpFoldResult(args["columns"]);
+  OpFoldResult columnStride = sd ? index(3 * width) : unit;
+  int64_t lastChannel = 2 * width + D;
+  Value reach = sd ? t.i32((2 * 3 * width + lastChannel) * 2)
+                   : t.mul(args["columns"], t.i32(lastChannel * 2));
+  Value headOffset = sd ? t.wideMul(head, t.i32(2 * D))
+                        : t.wideMul(head, t.mul(args["columns"], t.i32(2 * D)));
+  auto window = [&](Value slot, Value reaches) {
+    Value pointer = t.advance(
+        args["conv_state"],
+        t.add(t.wideMul(slot, args["conv_state_stride"]), headOffset));
+    return t.view(pointer, {channelStride, columnStride},
+                  t.select(reaches, reach, zero));
+  };
+  Value from = window(initialSlot, both(readsInitial, isFirst));
+  Value to = window(slot, both(no(null), isFirst));
+
+  // Row `tokens - 3 + column`, where the sequence has one.
+  Value stride = args["qkv_stride"];
+  Value inputs = t.advance(args["qkv"], t.wideMul(head, t.i32(2 * D)));
+  Value view[3];
+  for (int64_t column = 0; column < 3; ++column) {
+    Value isThere = both(
+        isFirst, compare(arith::CmpIPredicate::sgt, tokens, t.i32(2 - column)));
+    Value last = t.add(t.add(firstToken, tokens), t.i32(column - 3));
+    Value pointer =
+        t.advance(inputs, t.wideMul(t.select(isThere, last, zero), stride));
+    view[column] = t.view(pointer, {unit},
+                          t.select(isThere, t.i32(lastChannel * 2), zero));
+  }
+  for (int64_t part = 0; part < 3; ++part) {
+    Value channel = t.i32(part * width);
+    Value old = keepIfInitial(t.load(from, {channel, zero}, {D, 3}));
+    SmallVector<Value> columns;
+    for (int64_t column = 0; column < 3; ++column) {
+      // Without a row of its own it is the old column `tokens` further on.
+      Value result = t.load(view[column], {channel}, {D});
+      for (int64_t further = 0; column + further < 3; ++further) {
+        Value isThis =
+            compare(arith::CmpIPredicate::eq, tokens, t.i32(further));
+        result = t.select(isThis, t.extract(old, 1, column + further), result);
+      }
+      columns.push_back(result);
+    }
+    t.store(t.stack(columns, 1), to, {channel, zero});
+  }
+}
+
+/// Rows of a null slot.
+void Walk::writeZeros() {
+  Value count = t.select(both(null, isFirst), sequenceChunks, zero);
+  auto loop = t.create<scf::ForOp>(zero, count, one);
+  OpBuilder::InsertionGuard guard(t.builder());
+  t.builder().setInsertionPointToStart(loop.getBody());
+  Value before = t.mul(loop.getInductionVar(), t.i32(T));
+  Value left = t.create<arith::MinSIOp>(sub(rowsLeft, before), t.i32(T));
+  Value view = rowsView("out", t.wideMul(before, args["out_stride"]), left);
+  t.store(zeros(RankedTensorType::get({D, T}, bf16)), view, {zero, zero});
+}
+
+/// The head's columns, [v, t], of \p rows rows of \p operand, from \p offset
+/// bytes behind the group's first row on.
+Value Walk::rowsView(StringRef operand, Value offset, Value rows) {
+  Value stride = args[(operand + "_stride").str()];
+  Value first = t.advance(args[operand], t.wideMul(firstRow, stride));
+  first = t.advance(first, t.wideMul(head, t.i32(2 * D)));
+  Value bytes = t.add(t.mul(sub(rows, one), stride), t.i32(2 * D));
+  Value isEmpty = compare(arith::CmpIPredicate::sle, rows, zero);
+  // Rows begin at multiples of 16 bytes: seen from the product.
+  Value elements = t.mul(t.create<arith::ShRUIOp>(stride, t.i32(4)), t.i32(8));
+  return t.view(t.advance(first, offset), {index(1), elements},
+                t.select(isEmpty, zero, bytes));
+}
+/// Of groups, states f32 [v, k]: that at the beginning of the group \p ahead
+/// behind the workgroup's.
+Value Walk::entryView(int64_t ahead, Value reaches) {
+  Value at = t.wideMul(t.add(group, t.i64(ahead)), t.i64(D * D * 4));
+  return t.view(t.advance(args["entry"], at), {index(D), index(1)},
+                t.select(reaches, t.i32(D * D * 4), zero));
+}
+
+/// The state that the workgroup begins with.
+Value Walk::loadState() {
+  auto load = [&](Value view) {
+    return t.load(view, {zero, zero}, {D, D}, attr(state));
+  };
+  if (shape.pass == WalkPass::Whole) {
+    return keepIfInitial(load(stateView(initialSlot, readsInitial)));
+  }
+  if (shape.pass == WalkPass::Replay) {
+    Value given = keepIfInitial(load(
+        stateView(initialSlot, both(readsInitial, both(isFirst, isOnly)))));
+    Value entry = load(entryView(0, both(isActive, no(isOnly))));
+    return t.select(isOnly, given, entry);
+  }
+  Value isGiven = both(both(isActive, isFirst), readsInitial);
+  Value given = keepIfInitial(load(stateView(initialSlot, isGiven)));
+  // The first group's replay reads it here: the slot has the final state by
+  // then, or not.
+  t.store(given, entryView(0, both(isActive, isFirst)), {zero, zero});
+  auto coordinates = RankedTensorType::get({D, D}, i32Type, attr(state));
+  Value isDiagonal =
+      compare(arith::CmpIPredicate::eq, t.create<tile::IotaOp>(coordinates, 0),
+              t.create<tile::IotaOp>(coordinates, 1));
+  Value identity = t.create<arith::SelectOp>(isDiagonal, t.constant(1.0, given),
+                                             t.constant(0.0, given));
+  // For the end: masks of all elements do not fit registers there.
+  identityBuffer = allocate({D, D}, f32, 1);
+  t.create<tile::LdsStoreOp>(identity, identityBuffer);
+  // Of groups behind the first what is given is zero.
+  Value one = t.select(isTransform, t.f32(1.0), t.f32(0.0));
+  return t.fma(identity, t.splat(one, given), given);
+}
+
+/// Of groups, what the walk has made of the zero state or of the identity.
+void Walk::storeGroup(const Carried &carried) {
+  Value makesState = both(isActive, no(isTransform));
+  t.store(carried.state, entryView(1, makesState), {zero, zero});
+  Value makesTransform = both(isActive, isTransform);
+  Value carryView =
+      t.view(t.advance(args["carry"], t.wideMul(group, t.i64(D * 4))),
+             {index(1)}, t.select(makesTransform, t.i32(D * 4), zero));
+  t.store(carried.carry, carryView, {zero});
+  // The diagonal is not rounded.
+  Value identity = t.create<tile::LdsLoadOp>(type(state, f32), identityBuffer);
+  Value carry = t.broadcast(carried.carry, {1}, carried.state);
+  Value rest = t.fma(identity, t.mulf(carry, -1.0), carried.state);
+  Value transform = t.convertLayout(narrow(rest), attr(transformLayout()));
+  Value view = t.view(
+      t.advance(args["transform"], t.wideMul(group, t.i64(D * D * 2))),
+      {index(1), index(D)}, t.select(makesTransform, t.i32(D * D * 2), zero));
+  t.store(transform, view, {zero, zero});
+}
