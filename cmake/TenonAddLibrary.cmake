@@ -34,7 +34,9 @@ function(tenon_define_mlir_pch)
     VERBATIM)
   add_custom_target(tenon-mlir-pch-sum DEPENDS "${pch}.sum")
 endfunction()
-tenon_define_mlir_pch()
+if(NOT TENON_RUNTIME_ONLY)
+  tenon_define_mlir_pch()
+endif()
 
 # The precompiled file is enough. CMake would also name the header, by an
 # absolute path that ccache cannot make relative.

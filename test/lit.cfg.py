@@ -53,6 +53,21 @@ if subprocess.run(probe, capture_output=True).returncode == 0:
 else:
     lit_config.note(f"{config.python} has no numpy: test/foreign is not complete")
 
+# The Python package, where it is built.
+if config.package_python:
+    config.available_features.add("python-package")
+    config.substitutions.append(
+        ("%{package-interpreter}", f'"{config.package_python}"')
+    )
+    config.substitutions.append(
+        (
+            "%{package-python}",
+            f'env "PYTHONPATH={config.tenon_build}/python" "{config.package_python}"',
+        )
+    )
+else:
+    lit_config.note("the Python package is not built: test/python is not run")
+
 # What the checks of the files themselves need.
 if is_git_checkout(config.tenon_source):
     config.available_features.add("git-checkout")

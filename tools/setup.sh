@@ -14,7 +14,11 @@ packages=(
   libclang-rt-22-dev llvm-22-tools clang-format-22 libfmt-dev
   nlohmann-json3-dev libcli11-dev libssl-dev libgtest-dev libbenchmark-dev libzstd-dev
   zlib1g-dev libxxhash-dev cmake ninja-build ccache python3
-  python3-numpy)
+  python3-dev python3-numpy python3-venv)
+
+# What the Python package is built with, by their names on PyPI. Debian 12 does not
+# have them.
+python_packages=(nanobind==3.1.0 scikit-build-core==1.1.2)
 
 usage() {
   cat <<'TEXT'
@@ -22,7 +26,9 @@ usage: tools/setup.sh [--no-root PREFIX] [--help]
 
 Installs the missing system packages with apt (as root or through sudo),
 configures, and builds Tenon into build/ with clang 22, Ninja, ccache and lld.
-When no package is missing, apt is not called and no network is needed.
+When no package is missing, apt is not called and no network is needed. The Python
+package is built in an environment of its own, build/python-env, into which pip puts
+nanobind; without it everything else is built.
 
   --no-root PREFIX  never call apt: take LLVM 22 (with MLIR, LLD and preferably
                     clang) from PREFIX, and the other libraries from where
@@ -151,6 +157,24 @@ fi
 for program in cmake ninja python3; do
   command -v "$program" >/dev/null || fail "$program is missing"
 done
+
+# An interpreter with nanobind for the Python package.
+prepare_python() {
+  local environment="$build/python-env" packages
+  packages="$(IFS=' '; echo "${python_packages[*]}")"
+  if [[ "$(cat "$environment/tenon-packages" 2>/dev/null)" == "$packages" ]]; then
+    return
+  fi
+  if python3 -m venv --clear --system-site-packages "$environment" &&
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check \
+      "${python_packages[@]}"; then
+    echo "$packages" >"$environment/tenon-packages"
+  else
+    rm -rf "$environment"
+    echo "setup: pip has no $packages: the Python package is not built" >&2
+  fi
+}
+prepare_python
 
 # A build folder of another LLVM is configured afresh: CMake would keep the
 # places where it found things.
