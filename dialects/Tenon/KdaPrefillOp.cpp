@@ -9,6 +9,9 @@ using namespace tenon::spec;
 /// Tokens of a chunk.
 static constexpr int64_t chunkTokens = 64;
 
+/// Bytes that strides of rows of tokens stay below.
+static constexpr int64_t maxRowStride = (int64_t(1) << 31) / chunkTokens;
+
 /// Sizes of cu_seqlens and of plan.
 static SmallVector<ContractDim> boundaryDims() { return {{"N+1", 0}}; }
 static SmallVector<ContractDim> planDims() { return {{"C", 0}, {"", 4}}; }
@@ -69,7 +72,14 @@ SmallVector<OperandContract> KdaPrefillOp::getOperandContracts() {
                         "P", Access::Write);
   contracts.add("plan", getPlan(), planDims(), 16, false);
   contracts.addOut(getOut(), rows);
-  return contracts.take();
+  SmallVector<OperandContract> taken = contracts.take();
+  for (OperandContract &contract : taken) {
+    if (contract.dims.front().symbol == rows.symbol) {
+      // The rows of a chunk are within 32-bit offsets of each other.
+      contract.strideLimit = maxRowStride;
+    }
+  }
+  return taken;
 }
 
 SmallVector<SizeRelation> KdaPrefillOp::getSizeRelations() {

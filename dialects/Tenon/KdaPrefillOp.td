@@ -71,8 +71,9 @@ def Tenon_KdaPrefillOp : Tenon_SpecOp<"kda_prefill", [AttrSizedOperandSegments],
     6. `out = bf16(o * rsqrt(mean(o^2) + norm_eps) * norm_weight * sigmoid(out_gate))`,
        or `out = bf16(o)` without output norm.
 
-    A kernel computes it in chunks of 64 tokens. Source: Kimi Linear technical report,
-    2025, in the form in which vLLM and flash-linear-attention serve it.
+    A kernel computes it in chunks of 64 tokens (docs/explanation/chunked-kda.md).
+    Source: Kimi Linear technical report, 2025, in the form in which vLLM and
+    flash-linear-attention serve it.
 
     **Operands**
 
@@ -118,8 +119,9 @@ def Tenon_KdaPrefillOp : Tenon_SpecOp<"kda_prefill", [AttrSizedOperandSegments],
     below 0. The pools may be those of state and conv_state.
 
     **Preconditions**: those of `tenon.kda_decode`, where alignment of 16 bytes also holds
-    for plan and the pools of checkpoints, and 4 for the integer operands; max_seq_len is
-    not negative. N = 0 launches nothing.
+    for plan and the pools of checkpoints, and 4 for the integer operands; the strides of
+    qkv, raw_g, raw_beta, out_gate and out are below 2^25 bytes, so that a chunk spans less
+    than 2^31; max_seq_len is not negative. N = 0 launches nothing.
 
     **Caller errors that no check can see on the device**: operands that overlap, but for
     the pools of checkpoints; two sequences with the same slot that is not null; a slot

@@ -76,8 +76,9 @@ struct OperandContract {
   int64_t alignment = 1;
   /// Whether the stride of dimension 0 is a run-time value.
   bool freeStride = false;
-  /// Whether a free stride may be 2^31 bytes or more.
+  /// Whether a free stride may be \p strideLimit bytes or more.
   bool wideStride = false;
+  int64_t strideLimit = int64_t(1) << 31; ///< a power of two
 };
 
 } // namespace tenon::spec

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -88,10 +89,11 @@ void PlanBuilder::requireContract(const spec::OperandContract &contract) {
       require(arith::CmpIPredicate::sge, stride(name, 0), constant(0),
               (name + ": the outermost stride must not be negative").str());
       if (!contract.wideStride) {
-        require(
-            arith::CmpIPredicate::slt, strideBytes(name),
-            constant(int64_t(1) << 31),
-            (name + ": the outermost stride must be below 2^31 bytes").str());
+        require(arith::CmpIPredicate::slt, strideBytes(name),
+                constant(contract.strideLimit),
+                (name + ": the outermost stride must be below 2^" +
+                 Twine(llvm::Log2_64(contract.strideLimit)) + " bytes")
+                    .str());
       }
       return;
     }
