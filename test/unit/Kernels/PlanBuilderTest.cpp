@@ -106,3 +106,54 @@ TEST_F(PlanBuilderTest, ReorderedWeights) {
   EXPECT_EQ(call(96, 3, 96),
             "gemm_plan: K must be a positive multiple of 64 (found 96 and 64)");
 }
+
+// Sums of sizes, rounded quotients among them: N + 1 boundaries, and chunks; a
+// scalar has a least value.
+TEST(PlanBuilderSumTest, SequencesAndChunks) {
+  driver::Session session;
+  session.context().loadDialect<mlir::arith::ArithDialect>();
+  auto module = session.parseText(
+      llvm::cantFail(driver::specText("kda_prefill", {{"plan", "on"}})),
+      "kda_prefill");
+  spec::KdaPrefillOp op;
+  module->walk([&](spec::KdaPrefillOp found) { op = found; });
+  mlir::OpBuilder builder(&module->getBodyRegion().front(),
+                          module->getBodyRegion().front().begin());
+  kernels::PlanBuilder(builder, "p", op);
+  runtime::Plan plan;
+  module->walk([&](spec::PlanOp found) {
+    auto exported = driver::exportPlan(found);
+    ASSERT_TRUE(succeeded(exported));
+    plan = std::move(*exported);
+  });
+  auto error = [&](int64_t boundaries, int64_t chunks, int64_t maxSeqLen) {
+    std::map<std::string, int64_t> sizes = {{"T", 130},    {"N", 3},
+                                            {"S", 4},      {"L", 3},
+                                            {"C", chunks}, {"N+1", boundaries}};
+    std::vector<llvm::SmallVector<int64_t>> shapes, strides;
+    for (const runtime::PlanOperand &operand : plan.operands) {
+      llvm::SmallVector<int64_t> &shape = shapes.emplace_back();
+      for (const runtime::OperandDim &dim : operand.dims) {
+        shape.push_back(dim.symbol.empty() ? dim.size : sizes.at(dim.symbol));
+      }
+      llvm::SmallVector<int64_t> &stride =
+          strides.emplace_back(shape.size(), 1);
+      for (size_t d = shape.size() - 1; d-- > 0;) {
+        stride[d] = stride[d + 1] * shape[d + 1];
+      }
+    }
+    std::vector<runtime::OperandArgument> operands;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      operands.push_back({uint64_t(i + 1) << 36, shapes[i], strides[i]});
+    }
+    std::vector<int64_t> scalars = {maxSeqLen};
+    auto result = runtime::evaluate(plan, operands, scalars);
+    return result ? std::string() : result.error().message;
+  };
+  EXPECT_EQ(error(4, 5, 130), "");
+  EXPECT_EQ(error(3, 5, 130), "p: N+1 must be N + 1 (found 3 and 4)");
+  EXPECT_EQ(error(4, 6, 130),
+            "p: C must be T / 64 (rounded down) + N (found 6 and 5)");
+  EXPECT_EQ(error(4, 5, -1),
+            "p: max_seq_len must be at least 0 (found -1 and 0)");
+}
