@@ -31,6 +31,7 @@ enum ExitCode {
 /// returns the exit code.
 using Action = std::function<int()>;
 void addCache(CLI::App &app, Action &action);
+void addBundle(CLI::App &app, Action &action);
 void addCompile(CLI::App &app, Action &action);
 void addRun(CLI::App &app, Action &action);
 void addOps(CLI::App &app, Action &action);

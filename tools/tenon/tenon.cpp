@@ -126,6 +126,7 @@ int main(int argc, char **argv) {
       "spec does not\ncompile or the machine code cannot be executed.");
   Action action;
   addCache(app, action);
+  addBundle(app, action);
   addCompile(app, action);
   addOps(app, action);
   addRun(app, action);
