@@ -125,8 +125,8 @@ int main(int argc, char **argv) {
       "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 the "
       "spec does not\ncompile or the machine code cannot be executed.");
   Action action;
-  addCache(app, action);
   addBundle(app, action);
+  addCache(app, action);
   addCompile(app, action);
   addOps(app, action);
   addRun(app, action);
