@@ -219,6 +219,14 @@ Value PlanBuilder::add(Value a, Value c) {
   return arith::AddIOp::create(b, loc, a, c);
 }
 
+Value PlanBuilder::min(Value a, Value c) {
+  return arith::MinSIOp::create(b, loc, a, c);
+}
+
+Value PlanBuilder::max(Value a, Value c) {
+  return arith::MaxSIOp::create(b, loc, a, c);
+}
+
 Value PlanBuilder::mul(Value a, Value c) {
   return b.createOrFold<arith::MulIOp>(loc, a, c);
 }

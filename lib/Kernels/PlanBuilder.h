@@ -31,6 +31,8 @@ public:
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value min(mlir::Value a, mlir::Value b);
+  mlir::Value max(mlir::Value a, mlir::Value b);
   /// Quotients of integers that are not negative, rounded down and up.
   mlir::Value floorDiv(mlir::Value a, mlir::Value b);
   mlir::Value ceilDiv(mlir::Value a, mlir::Value b);

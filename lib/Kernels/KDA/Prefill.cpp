@@ -3,8 +3,10 @@
 
 #include "Prefill.h"
 
+#include "Groups.h"
 #include "PrefillPlan.h"
 #include "PrefillPrologue.h"
+#include "PrefillScan.h"
 #include "PrefillWalk.h"
 
 #include "../KernelArguments.h"
@@ -17,6 +19,9 @@ using namespace tenon::kernels;
 using namespace tenon::kernels::kda;
 
 static constexpr int64_t D = 128;
+
+/// The scan takes groups one after the other.
+static constexpr int64_t mostGroups = 32;
 
 /// Of a schedule of a prefill: workgroups of the prologue that a compute unit
 /// should have room for. Two hide the waits of each other; where registers do
@@ -122,6 +127,10 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
     return op.emitOpError("a schedule is {")
            << residentName << " = 1 or 2}, found " << schedule;
   }
+  FailureOr<target::TargetInfo> target = tile::getTarget(op);
+  if (failed(target)) {
+    return failure();
+  }
   int64_t heads = op.getHeads();
   Launches launches(op, name, builder);
   PlanBuilder &plan = launches.plan;
@@ -201,16 +210,35 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
     OpBuilder::InsertionGuard guard(builder);
     writePrologue(kernel, shape, builder);
   }
-  {
+  // As many groups as fill the chip, of sequences as long as the longest may
+  // be.
+  Value longest =
+      op.getMaxSeqLen() ? plan.scalar("max_seq_len") : plan.size("qkv", 0);
+  Value most = plan.floorDiv(
+      plan.constant(target->facts().computeUnits),
+      plan.max(plan.mul(sequences, plan.constant(heads)), plan.constant(1)));
+  Value groups =
+      plan.floorDiv(plan.ceilDiv(longest, plan.constant(chunkTokens)),
+                    plan.constant(leastGroupChunks));
+  groups = plan.max(plan.min(plan.min(groups, most), plan.constant(mostGroups)),
+                    plan.constant(1));
+  Value perHead = plan.mul(plan.mul(sequences, plan.constant(heads)), groups);
+  auto handedByGroups = [&](KernelArguments &arguments) {
+    hand(arguments, "entry", f32, perHead, D * D);
+    hand(arguments, "transform", bf16, perHead, D * D);
+    hand(arguments, "carry", f32, perHead, D);
+    arguments.scalar32("groups", groups);
+  };
+  auto walk = [&](WalkPass pass, StringRef suffix, Value x, Value z) {
     KernelArguments arguments(builder, plan);
     launches.operands(arguments, {"qkv", "out_gate", "norm_weight",
                                   "conv_state", "state", "cu_seqlens", "slot",
                                   "initial_slot", "has_initial_state", "out"});
     handed(arguments);
+    handedByGroups(arguments);
     arguments.scalar32("columns", columns);
-    std::string kernelName = (name + "_walk").str();
-    plan.launch(kernelName, plan.constant(heads), sequences, plan.constant(1),
-                walkWaves * 64);
+    std::string kernelName = (name + suffix).str();
+    plan.launch(kernelName, x, sequences, z, walkWaves * 64);
     tile::KernelOp kernel =
         arguments.createKernel(op.getLoc(), kernelName, walkWaves);
     WalkShape shape{heads,
@@ -218,9 +246,24 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
                     op.getNormEps() ? op.getNormEps()->convertToDouble() : 0.0,
                     op.getNullSlot(),
                     op.getConvLayout(),
-                    op.getStateOrder()};
+                    op.getStateOrder(),
+                    pass};
     OpBuilder::InsertionGuard guard(builder);
     writeWalk(kernel, shape, builder);
+  };
+  // Without a second group these two launch nothing.
+  Value further = plan.sub(groups, plan.constant(1));
+  walk(WalkPass::Groups, "_walk_groups", plan.constant(2 * heads), further);
+  {
+    KernelArguments arguments(builder, plan);
+    launches.operands(arguments, {"cu_seqlens"});
+    handedByGroups(arguments);
+    std::string kernelName = (name + "_scan").str();
+    plan.launch(kernelName, plan.constant(heads * D / scanRows), sequences,
+                plan.min(further, plan.constant(1)), scanWaves * 64);
+    writeScan(arguments.createKernel(op.getLoc(), kernelName, scanWaves), heads,
+              builder);
   }
+  walk(WalkPass::Replay, "_walk", plan.constant(heads), groups);
   return success();
 }
