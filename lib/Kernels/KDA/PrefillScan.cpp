@@ -3,7 +3,8 @@
 //
 // A group's chunks map the state S [v, k] to S diag(A) + S C + B, with B what
 // they make of zeros, A the product of their decays, and C the rest of what
-// they make of the identity. Rows v do not meet: a wave has sixteen of them.
+// they make of the identity. Rows v do not meet: a workgroup has sixteen of
+// them, its waves share the columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,8 @@
 #include "PrefillPrologue.h"
 
 #include "../KernelArguments.h"
+
+#include "tenon/Layout/Mfma.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -69,34 +72,65 @@ void kda::writeScan(tile::KernelOp kernel, int64_t heads, OpBuilder &builder) {
     Value index = t.add(first, t.wideMul(group, t.i64(1)));
     return t.advance(args[name], t.wideMul(index, t.i64(bytes)));
   };
-  auto entry = [&](Value group) {
-    return t.view(of("entry", group, D * D * 4), {row, unit}, t.i32(D * D * 4));
+  auto entry = [&](Value group, Value isThere) {
+    return t.view(of("entry", group, D * D * 4), {row, unit},
+                  t.mul(isThere, t.i32(D * D * 4)));
   };
   SmallVector<int64_t> rows{scanRows, D};
-  Value state = t.load(entry(one), {firstRow, zero}, rows);
+  // Where the product wants its operands: carried tiles have one layout.
+  layout::Layout sums = llvm::cantFail(
+      layout::mfmaTile(scanRows, D, {16, /*wavesM=*/1, /*wavesN=*/scanWaves}));
+  layout::MfmaOperands operands = llvm::cantFail(layout::mfmaOperands(
+      sums, 16, 32, D, layout::MfmaFormat::F16, layout::MfmaFormat::F16));
+  auto attr = [&](const layout::Layout &layout) {
+    return tile::LayoutAttr::get(builder.getContext(), layout);
+  };
   Value last = t.create<arith::SubIOp>(groups.used, one);
-  auto loop = t.create<scf::ForOp>(one, last, one, ValueRange{state});
+  /// C and A of \p group, B of it, and nothing behind the last.
+  auto fetch = [&](Value group) {
+    // 1 while there is a group, as a number: a condition would move descriptors
+    // to vector registers.
+    Value isThere = t.create<arith::MaxSIOp>(
+        t.create<arith::MinSIOp>(t.create<arith::SubIOp>(last, group), one),
+        zero);
+    Value map = t.load(t.view(of("transform", group, D * D * 2), {unit, row},
+                              t.mul(isThere, t.i32(D * D * 2))),
+                       {zero, zero}, {D, D}, attr(operands.rhs));
+    Value decay = t.load(
+        t.view(of("carry", group, D * 4), {unit}, t.mul(isThere, t.i32(D * 4))),
+        {zero}, {D}, attr(sums.slice({0})));
+    Value made = t.load(entry(t.add(group, one), isThere), {firstRow, zero},
+                        rows, attr(sums));
+    return SmallVector<Value>{map, decay, made};
+  };
+  // Of a single group nobody asks for the state of a second.
+  Value hasSecond = t.create<arith::MinSIOp>(last, one);
+  SmallVector<Value> carried{
+      t.load(entry(one, hasSecond), {firstRow, zero}, rows, attr(sums))};
+  llvm::append_range(carried, fetch(one));
+  auto loop = t.create<scf::ForOp>(one, last, one, carried);
   {
     OpBuilder::InsertionGuard inLoop(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value group = loop.getInductionVar();
-    state = loop.getRegionIterArg(0);
-    Value map = t.load(t.view(of("transform", group, D * D * 2), {unit, row},
-                              t.i32(D * D * 2)),
-                       {zero, zero}, {D, D});
-    Value decay = t.load(
-        t.view(of("carry", group, D * 4), {unit}, t.i32(D * 4)), {zero}, {D});
-    Value next = entry(t.add(group, one));
-    Value made = t.load(next, {firstRow, zero}, rows);
+    Value following = t.add(group, one);
+    // Ahead of the step that needs them.
+    SmallVector<Value> next = fetch(following);
+    t.create<tile::OrderFenceOp>();
+    Value state = loop.getRegionIterArg(0);
+    Value map = loop.getRegionIterArg(1);
+    Value decay = loop.getRegionIterArg(2);
+    Value made = loop.getRegionIterArg(3);
     Value sum = t.fma(state, t.broadcast(decay, {1}, state), made);
     Value rounded = t.create<arith::TruncFOp>(
-        RankedTensorType::get(rows, builder.getBF16Type()), state);
+        RankedTensorType::get(rows, builder.getBF16Type(), attr(sums)), state);
     sum = t.create<tile::MmaOp>(
-        sum.getType(), rounded, map, sum, Value(), Value(), DenseI64ArrayAttr(),
-        DenseI64ArrayAttr(), DenseI64ArrayAttr(), IntegerAttr(),
-        DenseI64ArrayAttr(), FloatAttr());
-    t.store(sum, next, {firstRow, zero});
-    t.create<scf::YieldOp>(ValueRange{sum});
+        sum.getType(), rounded, map, sum, Value(), Value(),
+        builder.getDenseI64ArrayAttr({16, 32}), DenseI64ArrayAttr(),
+        DenseI64ArrayAttr(), IntegerAttr(), DenseI64ArrayAttr(), FloatAttr());
+    t.store(sum, entry(following, one), {firstRow, zero});
+    next.insert(next.begin(), sum);
+    t.create<scf::YieldOp>(next);
   }
   t.create<tile::ReturnOp>();
 }

@@ -9,7 +9,7 @@
 namespace tenon::kernels::kda {
 
 /// Waves of a workgroup, and the rows of the state that it takes.
-inline constexpr unsigned scanWaves = 1;
+inline constexpr unsigned scanWaves = 4;
 inline constexpr int64_t scanRows = 16;
 
 /// Writes the body of \p kernel, grid (H * 128 / scanRows, N): of some rows of
