@@ -132,6 +132,24 @@ static constexpr OpParameter moeRouteParameters[] = {
 };
 
 //===----------------------------------------------------------------------===//
+// tenon.mla_merge and tenon.mla_scale
+//===----------------------------------------------------------------------===//
+
+static constexpr std::string_view partTypes[] = {"f32", "bf16"};
+
+static constexpr OpParameter mlaMergeParameters[] = {
+    {"parts", "f32", "type of parts", partTypes},
+    {"out", "bf16", "type of out", partTypes},
+    {"merged_lse", "on", "whether merged_lse is written", onOff},
+};
+
+static constexpr OpParameter mlaScaleParameters[] = {
+    {"part", "f32", "type of part", partTypes},
+    {"out", "f32", "type of out", partTypes},
+    {"merged_lse", "on", "whether merged_lse is written", onOff},
+};
+
+//===----------------------------------------------------------------------===//
 // tenon.pack
 //===----------------------------------------------------------------------===//
 
@@ -159,6 +177,10 @@ static constexpr OpEntry entries[] = {
     {"kda_plan", "the chunks of a batch of sequences", {}},
     {"kda_prefill", "Kimi Delta Attention over N packed sequences of T tokens",
      kdaPrefillParameters},
+    {"mla_merge", "parts of attention over disjoint keys, merged",
+     mlaMergeParameters},
+    {"mla_scale", "a rank's own part of attention, weighted for a sum",
+     mlaScaleParameters},
     {"moe_route", "the K experts of each token and their weights",
      moeRouteParameters},
     {"pack", "weights from row-major into the order that a kernel reads",

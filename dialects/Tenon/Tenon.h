@@ -42,10 +42,13 @@ struct SizeRelation {
   int64_t constant = 0;
 };
 
-/// An integer that comes with a call and is at least \p least.
+/// An integer that comes with a call and is at least \p least; where \p operand
+/// is given, it is below the size of its dimension \p dim.
 struct HostScalar {
   llvm::StringRef name;
   int64_t least = 0;
+  llvm::StringRef operand = {};
+  unsigned dim = 0;
 };
 
 /// Two integers that come with a call and bound indices of one dimension of an
@@ -79,6 +82,11 @@ struct OperandContract {
   /// Whether a free stride may be \p strideLimit bytes or more.
   bool wideStride = false;
   int64_t strideLimit = int64_t(1) << 31; ///< a power of two
+  /// Behind a free stride of dimension 0: how many dimensions more have one.
+  unsigned freeInner = 0;
+
+  /// Whether the stride of dimension \p dim is a run-time value.
+  bool isFree(unsigned dim) const { return freeStride && dim <= freeInner; }
 };
 
 } // namespace tenon::spec

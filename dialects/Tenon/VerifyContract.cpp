@@ -39,11 +39,11 @@ LogicalResult spec::verifyStrides(Operation *op,
            << contract.name << "' must be strided from offset 0, found "
            << type;
   }
-  // Dense from the innermost dimension outwards; the outermost stride may be a
-  // run-time value where the contract says that it is free.
+  // Dense from the innermost dimension outwards; strides may be run-time values
+  // where the contract says that they are free.
   int64_t dense = 1;
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-    bool free = dim == 0 && contract.freeStride;
+    bool free = contract.isFree(dim);
     bool matches =
         strides[dim] == dense ||
         (ShapedType::isDynamic(dense) && ShapedType::isDynamic(strides[dim]));
@@ -54,7 +54,7 @@ LogicalResult spec::verifyStrides(Operation *op,
              << type;
     }
     int64_t size = type.getDimSize(dim);
-    dense = ShapedType::isDynamic(dense) || ShapedType::isDynamic(size)
+    dense = ShapedType::isDynamic(strides[dim]) || ShapedType::isDynamic(size)
                 ? ShapedType::kDynamic
                 : dense * size;
   }

@@ -15,7 +15,7 @@ mlir::LogicalResult verifyShape(mlir::Operation *op,
                                 llvm::ArrayRef<mlir::Type> elements);
 
 /// Emits an error and fails unless the operand, whose shape has been verified,
-/// is dense but for the outermost stride where that is free.
+/// is dense but for the outermost strides that are free.
 mlir::LogicalResult verifyStrides(mlir::Operation *op,
                                   const OperandContract &contract);
 

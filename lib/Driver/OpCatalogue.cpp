@@ -294,6 +294,42 @@ static std::string moeRouteSpec(Values values) {
 }
 
 //===----------------------------------------------------------------------===//
+// tenon.mla_merge and tenon.mla_scale
+//===----------------------------------------------------------------------===//
+
+/// Of tenon.mla_scale with \p ofRank.
+static std::string mergeSpec(Values values, bool ofRank) {
+  auto rows = [](const std::string &type) {
+    return fmt::format("memref<?x512x{}, strided<[?, 1]>>", type);
+  };
+  std::vector<Operand> operands;
+  if (ofRank) {
+    operands.emplace_back("part", rows(values["part"]));
+  } else {
+    operands.emplace_back(
+        "parts",
+        fmt::format("memref<?x?x512x{}, strided<[?, ?, 1]>>", values["parts"]));
+  }
+  operands.emplace_back("lse", "memref<?x?xf32, strided<[?, ?]>>");
+  operands.emplace_back("out", rows(values["out"]));
+  if (values["merged_lse"] == "on") {
+    operands.emplace_back("merged_lse", "memref<?xf32, strided<[?]>>");
+  }
+  if (ofRank) {
+    return functionText("mla_scale", operands, {"rank"}, "rank(%rank)");
+  }
+  return functionText("mla_merge", operands, {}, "");
+}
+
+static std::string mlaMergeSpec(Values values) {
+  return mergeSpec(std::move(values), /*ofRank=*/false);
+}
+
+static std::string mlaScaleSpec(Values values) {
+  return mergeSpec(std::move(values), /*ofRank=*/true);
+}
+
+//===----------------------------------------------------------------------===//
 // tenon.pack
 //===----------------------------------------------------------------------===//
 
@@ -332,6 +368,8 @@ static std::string (*writerOf(std::string_view op))(Values) {
          : op == "pack"        ? packSpec
          : op == "kda_plan"    ? kdaPlanSpec
          : op == "kda_prefill" ? kdaPrefillSpec
+         : op == "mla_merge"   ? mlaMergeSpec
+         : op == "mla_scale"   ? mlaScaleSpec
          : op == "moe_route"   ? moeRouteSpec
                                : kdaDecodeSpec;
 }

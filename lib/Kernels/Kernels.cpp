@@ -7,6 +7,7 @@
 #include "Dense/Pack.h"
 #include "KDA/Decode.h"
 #include "KDA/Prefill.h"
+#include "MLA/Merge.h"
 #include "MoE/Route.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -32,6 +33,8 @@ kernels::rankSchedules(spec::SpecOpInterface op,
           [&](auto pack) { return dense::rankPackSchedules(pack); })
       .Case<spec::MoeRouteOp>(
           [&](auto route) { return moe::rankRouteSchedules(route); })
+      .Case<spec::MlaMergeOp, spec::MlaScaleOp>(
+          [&](auto merge) { return mla::rankMergeSchedules(merge); })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernel yet");
       });
@@ -58,6 +61,9 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
       })
       .Case<spec::MoeRouteOp>([&](auto route) {
         return moe::lowerRoute(route, schedule, name, builder);
+      })
+      .Case<spec::MlaMergeOp, spec::MlaScaleOp>([&](auto merge) {
+        return mla::lowerMerge(merge, schedule, name, builder);
       })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernel yet");

@@ -69,37 +69,52 @@ PlanBuilder::PlanBuilder(OpBuilder &builder, StringRef name,
   requireRelations(op.getSizeRelations());
   requireRanges(ranges);
   for (const spec::HostScalar &entry : single) {
-    require(arith::CmpIPredicate::sge, scalar(entry.name),
-            constant(entry.least),
+    Value given = scalar(entry.name);
+    require(arith::CmpIPredicate::sge, given, constant(entry.least),
             (entry.name + " must be at least " + Twine(entry.least)).str());
+    if (!entry.operand.empty()) {
+      require(arith::CmpIPredicate::slt, given, size(entry.operand, entry.dim),
+              (entry.name + " must be below the size of dimension " +
+               Twine(entry.dim) + " of " + entry.operand)
+                  .str());
+    }
   }
 }
 
 void PlanBuilder::requireContract(const spec::OperandContract &contract) {
   StringRef name = contract.name;
   spec::RequireAlignedOp::create(b, loc, name, contract.alignment);
-  // Dense from the innermost dimension outwards, up to a free outermost stride.
+  // Dense from the innermost dimension outwards, up to the first free stride.
   Value dense = constant(1);
   for (int64_t dim = contract.dims.size() - 1; dim >= 0; --dim) {
-    if (dim == 0 && contract.freeStride) {
-      spec::RequireStrideOp::create(
-          b, loc, b.getStringAttr(name), b.getI64IntegerAttr(0), UnitAttr(),
-          b.getI64IntegerAttr(std::max<int64_t>(1, contract.alignment * 8 /
-                                                       elementBits(contract))));
-      require(arith::CmpIPredicate::sge, stride(name, 0), constant(0),
-              (name + ": the outermost stride must not be negative").str());
-      if (!contract.wideStride) {
-        require(arith::CmpIPredicate::slt, strideBytes(name),
-                constant(contract.strideLimit),
-                (name + ": the outermost stride must be below 2^" +
-                 Twine(llvm::Log2_64(contract.strideLimit)) + " bytes")
-                    .str());
-      }
-      return;
+    if (contract.isFree(dim)) {
+      requireFreeStride(contract, dim);
+      continue;
     }
     require(arith::CmpIPredicate::eq, stride(name, dim), dense,
             (name + ": dimension " + Twine(dim) + " must be dense").str());
     dense = mul(dense, size(name, dim));
+  }
+}
+
+void PlanBuilder::requireFreeStride(const spec::OperandContract &contract,
+                                    unsigned dim) {
+  StringRef name = contract.name;
+  spec::RequireStrideOp::create(
+      b, loc, b.getStringAttr(name), b.getI64IntegerAttr(dim), UnitAttr(),
+      b.getI64IntegerAttr(std::max<int64_t>(1, contract.alignment * 8 /
+                                                   elementBits(contract))));
+  std::string which = dim == 0
+                          ? "the outermost stride"
+                          : "the stride of dimension " + std::to_string(dim);
+  require(arith::CmpIPredicate::sge, stride(name, dim), constant(0),
+          (name + ": " + which + " must not be negative").str());
+  if (!contract.wideStride) {
+    require(arith::CmpIPredicate::slt, strideBytes(name, dim),
+            constant(contract.strideLimit),
+            (name + ": " + which + " must be below 2^" +
+             Twine(llvm::Log2_64(contract.strideLimit)) + " bytes")
+                .str());
   }
 }
 
@@ -201,14 +216,14 @@ Value PlanBuilder::stride(StringRef operand, unsigned dim) {
   return known;
 }
 
-Value PlanBuilder::strideBytes(StringRef operand) {
+Value PlanBuilder::strideBytes(StringRef operand, unsigned dim) {
   int64_t bits = elementBits(contract(operand));
   if (bits % 8 == 0) {
-    return mul(stride(operand, 0), constant(bits / 8));
+    return mul(stride(operand, dim), constant(bits / 8));
   }
   // The contract's alignment leaves no part of a byte.
   return b.createOrFold<arith::FloorDivSIOp>(
-      loc, mul(stride(operand, 0), constant(bits)), constant(8));
+      loc, mul(stride(operand, dim), constant(bits)), constant(8));
 }
 
 Value PlanBuilder::scalar(StringRef name) {

@@ -24,9 +24,9 @@ public:
   /// @{
   mlir::Value constant(int64_t value);
   mlir::Value size(llvm::StringRef operand, unsigned dim);
-  /// The stride of dimension 0 in bytes.
-  mlir::Value strideBytes(llvm::StringRef operand);
-  /// A bound of a host range, such as "row_begin".
+  /// The stride of dimension \p dim in bytes.
+  mlir::Value strideBytes(llvm::StringRef operand, unsigned dim = 0);
+  /// An integer of the call, such as "row_begin".
   mlir::Value scalar(llvm::StringRef name);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
@@ -60,6 +60,7 @@ public:
 
 private:
   void requireContract(const spec::OperandContract &contract);
+  void requireFreeStride(const spec::OperandContract &contract, unsigned dim);
   void requireMultiples();
   void requireRelations(llvm::ArrayRef<spec::SizeRelation> relations);
   void requireRanges(llvm::ArrayRef<spec::HostRange> ranges);

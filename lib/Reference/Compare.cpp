@@ -38,7 +38,8 @@ static std::vector<double> roundExpected(llvm::ArrayRef<double> expected,
 
 GroupError compareGroup(llvm::ArrayRef<double> expected,
                         llvm::ArrayRef<double> result,
-                        std::optional<ElementType> roundedTo) {
+                        std::optional<ElementType> roundedTo,
+                        double leastMagnitude) {
   assert(expected.size() == result.size() && "groups of different size");
   GroupError error;
   std::vector<double> rounded;
@@ -60,6 +61,7 @@ GroupError compareGroup(llvm::ArrayRef<double> expected,
     return error;
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();
+  maxReference = std::max(maxReference, leastMagnitude);
   if (maxReference == 0 || std::isinf(maxDifference)) {
     error.zeroMissed = maxReference == 0;
     error.maxRatio = error.relativeL2 = infinity;
@@ -73,6 +75,8 @@ GroupError compareGroup(llvm::ArrayRef<double> expected,
     differences += difference * difference;
     references += (want / maxReference) * (want / maxReference);
   }
+  double least = leastMagnitude / maxReference;
+  references = std::max(references, least * least);
   error.maxRatio = maxDifference / maxReference;
   error.relativeL2 = std::sqrt(differences / references);
   return error;
@@ -100,7 +104,8 @@ static void keepFirst(std::string &kept, llvm::StringRef candidate) {
 void ErrorAccumulator::add(const Region &region,
                            llvm::ArrayRef<double> result) {
   assert(!region.exact && "exact regions are compared by code");
-  GroupError error = compareGroup(region.expected, result, region.roundedTo);
+  GroupError error = compareGroup(region.expected, result, region.roundedTo,
+                                  region.leastMagnitude);
   ++groupCount;
   ++computedGroups;
   worstRatio.update(error.maxRatio, region.group);
@@ -123,6 +128,7 @@ void ErrorAccumulator::addExact(const Region &region,
                                 llvm::ArrayRef<uint64_t> codes) {
   assert(region.exact && "computed regions are compared by value");
   ++groupCount;
+  ++exactGroups;
   exactCount += codes.size();
   uint64_t unequal = 0;
   for (auto [want, found] : llvm::zip_equal(region.expectedCodes, codes)) {
@@ -143,6 +149,7 @@ void ErrorAccumulator::merge(const ErrorAccumulator &other) {
   zerosMissed += other.zerosMissed;
   badReferences += other.badReferences;
   exactCount += other.exactCount;
+  exactGroups += other.exactGroups;
   mismatchCount += other.mismatchCount;
   keepFirst(nanGroup, other.nanGroup);
   keepFirst(zeroGroup, other.zeroGroup);
@@ -166,6 +173,11 @@ std::string ErrorAccumulator::summary() const {
     }
   };
   if (exactCount != 0) {
+    if (groupCount > exactGroups) {
+      printWorst("max error / max", worstRatio);
+      printWorst(", relative L2", worstL2);
+      out << ", ";
+    }
     out << exactCount << " elements compared exactly, " << mismatchCount
         << " differ";
     if (mismatchCount != 0) {

@@ -7,6 +7,7 @@
 #include "KdaDecodeHarness.h"
 #include "KdaPlanHarness.h"
 #include "KdaPrefillHarness.h"
+#include "MlaMergeHarness.h"
 #include "MoeRouteHarness.h"
 #include "PackHarness.h"
 
@@ -54,5 +55,9 @@ std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
   module.walk(
       [&](spec::KdaPrefillOp op) { harness = createKdaPrefillHarness(op); });
   module.walk([&](spec::KdaPlanOp op) { harness = createKdaPlanHarness(op); });
+  module.walk(
+      [&](spec::MlaMergeOp op) { harness = createMlaMergeHarness(op); });
+  module.walk(
+      [&](spec::MlaScaleOp op) { harness = createMlaScaleHarness(op); });
   return harness;
 }

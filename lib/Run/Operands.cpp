@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Operands.h"
+#include "StridedSource.h"
 
 #include "tenon/Run/Npy.h"
 
@@ -283,7 +284,7 @@ readFiles(const RunOptions &options) {
   return files;
 }
 
-/// View and stride of an operand that has no contents yet.
+/// View and strides of an operand that has no contents yet.
 static llvm::Expected<Operand> describe(const runtime::PlanOperand &description,
                                         const RunOptions &options,
                                         const Dims &dims) {
@@ -302,15 +303,13 @@ static llvm::Expected<Operand> describe(const runtime::PlanOperand &description,
                                                     : dims.at(dim.symbol));
   }
   operand.view.strides = reference::denseStrides(operand.view.shape);
-  auto stride = options.strides.find(operand.name);
-  if (stride != options.strides.end() && !operand.view.strides.empty()) {
-    int64_t least = operand.view.strides[0];
-    if (stride->second < least) {
-      return inputError("--stride " + operand.name + ": expected at least " +
-                        llvm::Twine(least) + " elements (one row), found " +
-                        llvm::Twine(stride->second));
+  auto given = options.strides.find(operand.name);
+  if (given != options.strides.end()) {
+    if (llvm::Error error =
+            applyStrides(operand.name, operand.view, given->second)) {
+      return std::move(error);
     }
-    operand.view.strides[0] = stride->second;
+    operand.hasInnerStrides = given->second.size() > 1;
   }
   if (reference::bitWidth(*type) == 4 &&
       (operand.view.shape.back() % 2 != 0 ||
@@ -341,7 +340,12 @@ static uint64_t rowElements(const Operand &operand) {
   return std::max<uint64_t>(elements, 1);
 }
 
+/// The distance of outermost rows in what sources are made with: dense where
+/// StridedSource adds the gaps.
 static uint64_t rowStride(const Operand &operand) {
+  if (operand.hasInnerStrides) {
+    return rowElements(operand);
+  }
   return operand.view.shape.empty()
              ? 1
              : std::max<uint64_t>(operand.view.strides[0],
@@ -574,6 +578,10 @@ llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
       if (error) {
         return std::move(error);
       }
+      if (operand.hasInnerStrides) {
+        operand.source = std::make_unique<StridedSource>(
+            operand.view, std::move(operand.source));
+      }
       operand.view.source = operand.source.get();
       auto image = harness.reordered(operand.name, operand.view);
       if (!image) {
@@ -675,17 +683,36 @@ static llvm::Expected<std::vector<uint8_t>> readDense(sim::Memory &memory,
                                                       const Operand &operand) {
   const reference::TensorView &view = operand.view;
   uint64_t bits = reference::bitWidth(view.type);
-  uint64_t rows = view.shape.empty() ? 1 : view.shape[0];
-  uint64_t rowBytes = rowElements(operand) * bits / 8;
+  // Rows of the first dimension, or of the last where others have strides too.
+  size_t rowDims = operand.hasInnerStrides
+                       ? view.shape.size() - 1
+                       : std::min<size_t>(view.shape.size(), 1);
+  if (operand.hasInnerStrides && view.strides.back() != 1) {
+    ++rowDims;
+  }
+  llvm::ArrayRef<int64_t> shape = view.shape;
+  uint64_t rows = 1, rowSize = 1;
+  for (int64_t size : shape.take_front(rowDims)) {
+    rows *= size;
+  }
+  for (int64_t size : shape.drop_front(rowDims)) {
+    rowSize *= size;
+  }
+  uint64_t rowBytes = rowSize * bits / 8;
   if (llvm::is_contained(view.shape, 0)) {
     rows = 0;
   }
   std::vector<uint8_t> dense(rows * rowBytes);
   for (uint64_t row = 0; row < rows; ++row) {
+    uint64_t element = 0, rest = row;
+    for (size_t dim = rowDims; dim-- > 0;) {
+      element += rest % shape[dim] * view.strides[dim];
+      rest /= shape[dim];
+    }
     llvm::MutableArrayRef<uint8_t> target(dense.data() + row * rowBytes,
                                           rowBytes);
-    if (llvm::Error error = memory.read(
-            operand.address + row * rowStride(operand) * bits / 8, target)) {
+    if (llvm::Error error =
+            memory.read(operand.address + element * bits / 8, target)) {
       return std::move(error);
     }
   }

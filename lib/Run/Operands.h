@@ -21,6 +21,8 @@ struct Operand {
   /// The bytes that lie in memory instead, when the op reorders what it writes.
   std::optional<reference::TensorView> stored;
   uint64_t address = 0;
+  /// Whether dimensions behind the outermost one have given strides.
+  bool hasInnerStrides = false;
 
   /// What the reference speaks of: the elements, or the bytes.
   const reference::TensorView &inMemory() const {

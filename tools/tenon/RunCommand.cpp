@@ -60,19 +60,20 @@ parseNumbers(const std::string &option, const std::vector<std::string> &texts) {
   return numbers;
 }
 
-static run::Lists parseLists(const std::vector<std::string> &texts) {
+static run::Lists parseLists(const std::string &option,
+                             const std::vector<std::string> &texts) {
   run::Lists lists;
-  for (const auto &[name, value] : parsePairs("--list", texts)) {
+  for (const auto &[name, value] : parsePairs(option, texts)) {
     std::vector<int64_t> &list = lists[name];
     llvm::SmallVector<llvm::StringRef> parts;
     llvm::StringRef(value).split(parts, ',');
     for (llvm::StringRef part : parts) {
       int64_t number = 0;
       if (part.getAsInteger(10, number)) {
-        throw CLI::ValidationError("--list", name +
-                                                 ": expected integers between "
-                                                 "commas, found '" +
-                                                 value + "'");
+        throw CLI::ValidationError(option, name +
+                                               ": expected integers between "
+                                               "commas, found '" +
+                                               value + "'");
       }
       list.push_back(number);
     }
@@ -117,10 +118,10 @@ static int runCommand(RunArguments &arguments) {
   run::RunOptions options;
   options.dims = parseNumbers("--dim", arguments.dims);
   options.scalars = parseNumbers("--arg", arguments.scalars);
-  options.lists = parseLists(arguments.lists);
+  options.lists = parseLists("--list", arguments.lists);
   options.inputs = parsePairs("--input", arguments.inputs);
   options.outputs = parsePairs("--output", arguments.outputs);
-  options.strides = parseNumbers("--stride", arguments.strides);
+  options.strides = parseLists("--stride", arguments.strides);
   options.fills = parseFills(arguments.fills);
   options.seed = arguments.seed;
   options.check = arguments.check || arguments.checkSampled;
@@ -228,7 +229,8 @@ void cli::addRun(CLI::App &app, Action &action) {
   repeated("--output", arguments->outputs,
            "NAME=FILE.npy: write an operand after the run; bf16 as float32");
   repeated("--stride", arguments->strides,
-           "NAME=ELEMENTS: outermost stride of an operand");
+           "NAME=ELEMENTS[,...]: strides of an operand, outermost first; the "
+           "dimensions behind them are dense");
   repeated("--fill", arguments->fills,
            "NAME=random|zero|nan: generated contents of an operand (default: "
            "random, like the model's data; outputs: nan)");

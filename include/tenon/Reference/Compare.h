@@ -33,10 +33,13 @@ struct GroupError {
 /// type, since in a short group the rounding alone could exceed a tolerance. A
 /// sum in FP32 may end on the other side of a boundary between two codes: a
 /// result to which a value within 2^-13 of the group's maximum from the
-/// expected one rounds has no error.
+/// expected one rounds has no error. Errors are relative to the greatest
+/// expected value, and to the norm of the expected ones, but to no less than
+/// \p leastMagnitude.
 GroupError compareGroup(llvm::ArrayRef<double> expected,
                         llvm::ArrayRef<double> result,
-                        std::optional<ElementType> roundedTo = {});
+                        std::optional<ElementType> roundedTo = {},
+                        double leastMagnitude = 0);
 
 /// The errors of one operand over all its groups. Accumulators of several
 /// threads can be merged in any order with the same outcome.
@@ -76,7 +79,7 @@ private:
   uint64_t computedGroups = 0; ///< those that are not exact
   Worst worstRatio, worstL2;
   uint64_t nanCount = 0, zerosMissed = 0, badReferences = 0;
-  uint64_t exactCount = 0, mismatchCount = 0;
+  uint64_t exactCount = 0, exactGroups = 0, mismatchCount = 0;
   /// First by label of each kind of failure.
   std::string nanGroup, zeroGroup, badReferenceGroup, mismatchGroup;
 };

@@ -33,6 +33,8 @@ struct Region {
   /// The type to which the result is rounded once, where errors are measured
   /// from the rounded reference (see compareGroup).
   std::optional<ElementType> roundedTo;
+  /// Errors are relative to at least this magnitude.
+  double leastMagnitude = 0;
   std::vector<double> expected;        ///< row-major; unless exact
   std::vector<uint64_t> expectedCodes; ///< row-major; when exact
 };

@@ -45,7 +45,8 @@ struct RunOptions {
   Lists lists;                                ///< instead of files
   std::map<std::string, std::string> inputs;  ///< .npy files by operand
   std::map<std::string, std::string> outputs; ///< .npy files by operand
-  std::map<std::string, int64_t> strides;     ///< outermost, in elements
+  /// In elements, outermost first; dimensions behind those given are dense.
+  std::map<std::string, std::vector<int64_t>> strides;
   std::map<std::string, reference::Fill> fills;
   uint64_t seed = 0;
   bool check = false;

@@ -62,6 +62,8 @@ TEST(SpecKey, SettingsAreFoundBack) {
         {"rows", "on"},
         {"epilogue", "add"},
         {"out", "f32"}}},
+      {"mla_merge", {{"parts", "bf16"}, {"merged_lse", "off"}}},
+      {"mla_scale", {{"part", "bf16"}, {"out", "bf16"}}},
       {"pack", {{"N", "64"}, {"type", "fp4"}, {"scales", "on"}}},
       {"pack", {{"K", "128"}, {"order", "aiter"}, {"type", "fp4"}}},
   };

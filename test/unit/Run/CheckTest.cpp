@@ -73,7 +73,7 @@ protected:
                              runtime::OperandAccess::Write,
                              {{"", rowCount}, {"", rowSize}}});
     RunOptions options;
-    options.strides["out"] = rowStride;
+    options.strides["out"] = {rowStride};
     auto created = Operands::create(plan, harness, options);
     ASSERT_TRUE(bool(created)) << llvm::toString(created.takeError());
     operands = std::move(*created);

@@ -188,7 +188,7 @@ TEST(GemmHarnessTest, Ranges) {
   RunOptions options = dims(6, 24, 16);
   options.scalars = {
       {"row_begin", 2}, {"row_end", 5}, {"col_begin", 3}, {"col_end", 20}};
-  options.strides = {{"out", 32}, {"x", 24}};
+  options.strides = {{"out", {32}}, {"x", {24}}};
   Settings settings = {{"columns", "on"}, {"rows", "on"}};
   Call call(settings, options);
   ASSERT_EQ(call.error, "");
@@ -280,7 +280,7 @@ TEST(GemmHarnessTest, FilesOfFourBits) {
   RunOptions options;
   options.dims = {{"M", 1}};
   options.inputs = {{"weights", path.str().str()}};
-  options.strides = {{"weights", 96}};
+  options.strides = {{"weights", {96}}};
   Call call({{"format", "bf16_mxfp4"}}, options);
   ASSERT_EQ(call.error, "");
   const TensorView &weights = call.operands.find("weights")->view;
@@ -300,7 +300,7 @@ TEST(GemmHarnessTest, FilesOfFourBits) {
   llvm::sys::fs::remove(path);
 
   options = dims(1, 3, 64);
-  options.strides = {{"weights", 65}};
+  options.strides = {{"weights", {65}}};
   EXPECT_EQ(Call({{"format", "bf16_mxfp4"}}, options).error,
             "weights: rows of f4E2M1FN must be whole bytes; a row of 64 "
             "elements and a stride of 65 are not");
@@ -329,7 +329,7 @@ TEST(GemmHarnessTest, OrderOfAiter) {
             "weights: N must be a multiple of 16 in this order of weights, "
             "found 40");
   RunOptions options = dims(3, 48, 64);
-  options.strides = {{"weights", 128}};
+  options.strides = {{"weights", {128}}};
   EXPECT_EQ(Call(settings, options).error,
             "--stride weights: its elements are reordered, it has no strides");
   options.strides = {};
@@ -345,7 +345,7 @@ TEST(GemmHarnessTest, OrderOfAiter) {
 TEST(GemmHarnessTest, KeptInputs) {
   const int64_t m = 100, k = 1000;
   RunOptions options = dims(m, 8, k);
-  options.strides = {{"x", 1008}};
+  options.strides = {{"x", {1008}}};
   Call call({}, options);
   ASSERT_EQ(call.error, "");
   const Operand *x = call.operands.find("x");
