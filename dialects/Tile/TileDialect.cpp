@@ -78,5 +78,9 @@ tenon::tile::ldsBankRules(const target::TargetInfo &target) {
   add(rules.writes, 64, LdsOp::WriteB64);
   add(rules.writes, 96, LdsOp::WriteB96);
   add(rules.writes, 128, LdsOp::WriteB128);
+  for (const target::TransposedLdsRead &read :
+       target.facts().transposedLdsReads) {
+    rules.transposingReads.push_back({read.elementBits, read.totalBits});
+  }
   return rules;
 }

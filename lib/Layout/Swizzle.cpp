@@ -4,6 +4,7 @@
 #include "MakeError.h"
 #include "tenon/Layout/BankConflicts.h"
 #include "tenon/Layout/LdsAddressing.h"
+#include "tenon/Layout/LdsRead.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -193,11 +194,14 @@ Expected<LdsLayout> tenon::layout::findCopyLayout(
   if (!plain) {
     return plain.takeError();
   }
-  SmallVector<LdsUse> uses;
+  // The swizzle moves 16 bytes, the widest access, as a whole.
+  std::vector<LdsRead> reads;
   for (const Layout *reader : readers) {
-    // The swizzle moves 16 bytes, the widest access, as a whole.
-    unsigned bits = plain->vectorWidth(*reader, 128) * elementBits;
-    uses.push_back({reader, bits, LdsAccess::Read});
+    reads.push_back(chooseLdsRead(*reader, *plain, rules));
+  }
+  SmallVector<LdsUse> uses;
+  for (const LdsRead &read : reads) {
+    uses.push_back({&read.addressed, read.accessBits, LdsAccess::Read});
   }
   auto found = findConflictFreeSwizzle(*plain, uses, rules, rowDim);
   if (!found) {

@@ -236,10 +236,12 @@ private:
   mlir::FailureOr<LdsPlace> ldsPlace(mlir::Operation *op, mlir::Value buffer);
   /// `offset` (or null) plus `constant` bytes from the start of LDS.
   mlir::Value ldsPointer(mlir::Value offset, int64_t constant);
+  /// Of accesses of at most \p maxBits.
   mlir::FailureOr<LdsAddresses>
   ldsAddresses(mlir::Operation *op, mlir::Value buffer,
                const layout::Layout &layout,
-               llvm::ArrayRef<int64_t> origin = {});
+               llvm::ArrayRef<int64_t> origin = {}, unsigned maxBits = 128);
+  mlir::Value readTransposed(mlir::Value pointer, mlir::Type type);
   /// Tells LLVM that \p access and copies in flight do not overlap.
   void markLdsAccess(mlir::LLVM::AliasAnalysisOpInterface access);
   mlir::LogicalResult emitLdsStore(tile::LdsStoreOp op);

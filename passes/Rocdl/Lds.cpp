@@ -4,6 +4,7 @@
 #include "passes/Rocdl/Emitter.h"
 
 #include "tenon/Layout/LdsAddressing.h"
+#include "tenon/Layout/LdsRead.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -15,7 +16,6 @@ using namespace tenon::rocdl;
 
 // An LDS instruction adds an unsigned constant of 16 bits to the address.
 static constexpr int64_t ldsOffsetRange = int64_t(1) << 16;
-static constexpr unsigned widestAccessBits = 128;
 
 /// Strides in bytes of an LDS layout.
 static SmallVector<OpFoldResult> stridesInBytes(OpBuilder &b,
@@ -124,9 +124,10 @@ Value Emitter::ldsPointer(Value offset, int64_t constant) {
 
 FailureOr<LdsAddresses> Emitter::ldsAddresses(Operation *op, Value buffer,
                                               const layout::Layout &layout,
-                                              ArrayRef<int64_t> origin) {
+                                              ArrayRef<int64_t> origin,
+                                              unsigned maxBits) {
   layout::LdsLayout lds = cast<tile::LdsType>(buffer.getType()).getLdsLayout();
-  auto split = layout::splitLdsAddresses(layout, lds, widestAccessBits, origin);
+  auto split = layout::splitLdsAddresses(layout, lds, maxBits, origin);
   if (!split) {
     op->emitOpError("accesses LDS through layouts that are not lowered yet: ")
         << llvm::toString(split.takeError());
@@ -243,14 +244,35 @@ LogicalResult Emitter::emitLdsStore(tile::LdsStoreOp op) {
   return success();
 }
 
+/// A read of 64 bits per lane, as \p type, after which each 16 lanes have
+/// exchanged what they read (see layout::transposedSource).
+Value Emitter::readTransposed(Value pointer, Type type) {
+  LLVM::AliasAnalysisOpInterface read;
+  if (cast<VectorType>(type).getElementTypeBitWidth() == 16) {
+    read = ROCDL::ds_read_tr16_b64::create(b, loc, type, pointer);
+  } else {
+    read = ROCDL::ds_read_tr8_b64::create(
+        b, loc, VectorType::get(2, b.getI32Type()), pointer);
+  }
+  markLdsAccess(read);
+  Value value = read->getResult(0);
+  return value.getType() == type
+             ? value
+             : LLVM::BitcastOp::create(b, loc, type, value).getResult();
+}
+
 LogicalResult Emitter::emitLdsLoad(tile::LdsLoadOp op) {
   flushGuarded();
   auto layout = layoutOf(op.getResult());
   if (failed(layout)) {
     return failure();
   }
-  auto addresses = ldsAddresses(op, op.getBuffer(), *layout,
-                                op.getOffsets().value_or(ArrayRef<int64_t>()));
+  layout::LdsRead form =
+      layout::chooseLdsRead(*layout, op.getBuffer().getType().getLdsLayout(),
+                            tile::ldsBankRules(target));
+  auto addresses = ldsAddresses(op, op.getBuffer(), form.addressed,
+                                op.getOffsets().value_or(ArrayRef<int64_t>()),
+                                form.transposes ? form.accessBits : 128);
   if (failed(addresses)) {
     return failure();
   }
@@ -274,6 +296,11 @@ LogicalResult Emitter::emitLdsLoad(tile::LdsLoadOp op) {
     loaded.values.resize(end);
   }
   for (size_t access = first; access < end; ++access) {
+    if (form.transposes) {
+      loaded.values[access] =
+          readTransposed(addresses->pointers[access], vectorType);
+      continue;
+    }
     auto load = LLVM::LoadOp::create(
         b, loc, vectorType, addresses->pointers[access], addresses->bytes);
     markLdsAccess(load);

@@ -20,10 +20,17 @@ struct PhaseRule {
   llvm::SmallVector<uint64_t> phases;
 };
 
+/// A read in which 16 lanes exchange what they read, see transposedSource.
+struct TransposingRead {
+  unsigned elementBits;
+  unsigned accessBits; ///< per lane; served like other reads of that width
+};
+
 /// The rules of a chip. Filled in from its description.
 struct BankRules {
   llvm::SmallVector<PhaseRule> reads;
   llvm::SmallVector<PhaseRule> writes;
+  llvm::SmallVector<TransposingRead> transposingReads;
 
   /// The rule of an access; one of less than a dword follows the dword rule.
   /// Null when the chip is not known to have one.
@@ -90,7 +97,7 @@ findConflictFreeSwizzle(const LdsLayout &plain, llvm::ArrayRef<LdsUse> uses,
 
 /// A layout in LDS of a tile of rank 2 that direct-to-LDS copies can fill,
 /// rows along \p runDim without gaps, from which all of \p readers read
-/// without bank conflicts (in the widest accesses that they allow). The copies
+/// without bank conflicts (as chooseLdsRead says). The copies
 /// write consecutive bytes and have none. An error when no such swizzle is
 /// found.
 llvm::Expected<LdsLayout> findCopyLayout(llvm::ArrayRef<int64_t> shape,
