@@ -5,21 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Device.h"
-
-#include <fmt/format.h>
-
-#include <cstdlib>
-#include <cstring>
+#include "HostMemoryDevice.h"
 
 namespace tenon::runtime {
 
 namespace {
 
-class NullDevice : public Device {
+class NullDevice : public HostMemoryDevice {
 public:
   explicit NullDevice(std::string chip)
-      : Device("null", std::move(chip), /*extents=*/false) {}
+      : HostMemoryDevice("null", std::move(chip), /*extents=*/false) {}
 
   Result<void *> loadModule(std::span<const uint8_t>) override {
     return static_cast<void *>(this);
@@ -29,28 +24,6 @@ public:
     return static_cast<void *>(this);
   }
   Status launch(const DeviceLaunch &) override { return {}; }
-
-  Result<void *> allocate(uint64_t bytes) override {
-    void *address = std::aligned_alloc(256, (bytes + 256) / 256 * 256);
-    if (!address) {
-      return Error{fmt::format("no memory for {} bytes", bytes)};
-    }
-    return address;
-  }
-  Status free(void *address) override {
-    std::free(address);
-    return {};
-  }
-  Status copy(void *to, const void *from, uint64_t bytes, void *) override {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
-  Status fillZero(void *address, uint64_t bytes, void *) override {
-    std::memset(address, 0, bytes);
-    return {};
-  }
-  Status synchronize(void *) override { return {}; }
-  Result<bool> isCapturing(void *) override { return false; }
 };
 
 } // namespace

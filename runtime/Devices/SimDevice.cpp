@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Device.h"
+#include "HostMemoryDevice.h"
 #include "SimPlugin.h"
 
 #include <fmt/format.h>
@@ -36,11 +36,11 @@ private:
   TenonSimReport raw;
 };
 
-class SimDevice : public Device {
+class SimDevice : public HostMemoryDevice {
 public:
   SimDevice(const TenonSimPlugin *plugin, void *opened, std::string chip)
-      : Device("sim", std::move(chip), /*extents=*/true), plugin(plugin),
-        opened(opened) {}
+      : HostMemoryDevice("sim", std::move(chip), /*extents=*/true),
+        plugin(plugin), opened(opened) {}
   ~SimDevice() override { plugin->close(opened); }
 
   Result<void *> loadModule(std::span<const uint8_t> codeObject) override {
@@ -85,29 +85,6 @@ public:
     }
     return {};
   }
-
-  Result<void *> allocate(uint64_t bytes) override {
-    // Pages of a large pool come into being when they are touched.
-    void *address = nullptr;
-    if (posix_memalign(&address, 256, std::max<uint64_t>(bytes, 1)) != 0) {
-      return Error{fmt::format("no memory for {} bytes", bytes)};
-    }
-    return address;
-  }
-  Status free(void *address) override {
-    std::free(address);
-    return {};
-  }
-  Status copy(void *to, const void *from, uint64_t bytes, void *) override {
-    std::memmove(to, from, bytes);
-    return {};
-  }
-  Status fillZero(void *address, uint64_t bytes, void *) override {
-    std::memset(address, 0, bytes);
-    return {};
-  }
-  Status synchronize(void *) override { return {}; }
-  Result<bool> isCapturing(void *) override { return false; }
 
 private:
   const TenonSimPlugin *plugin;
