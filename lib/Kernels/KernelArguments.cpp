@@ -25,6 +25,16 @@ void KernelArguments::pointers(ArrayRef<spec::OperandContract> contracts) {
   }
 }
 
+void KernelArguments::strides(ArrayRef<spec::OperandContract> contracts) {
+  for (const spec::OperandContract &contract : contracts) {
+    if (contract.freeStride) {
+      std::string name = (contract.name + "_stride").str();
+      Value bytes = plan.strideBytes(contract.name);
+      contract.wideStride ? scalar64(name, bytes) : scalar32(name, bytes);
+    }
+  }
+}
+
 void KernelArguments::workspace(StringRef name, Type element, Value bytes,
                                 bool zero) {
   plan.workspace(name, bytes, zero);

@@ -19,6 +19,8 @@ public:
 
   /// A pointer to each operand, under the operand's name.
   void pointers(llvm::ArrayRef<spec::OperandContract> contracts);
+  /// The free outermost strides of the operands in bytes, as `NAME_stride`.
+  void strides(llvm::ArrayRef<spec::OperandContract> contracts);
   /// A pointer to a workspace of elements of type \p element, which the plan
   /// states with it.
   void workspace(llvm::StringRef name, mlir::Type element, mlir::Value bytes,

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Decode.h"
+#include "History.h"
 
 #include "../KernelArguments.h"
 #include "../TileBuilder.h"
@@ -21,6 +22,7 @@
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::kernels;
+using namespace tenon::kernels::kda;
 using layout::Basis;
 
 //===----------------------------------------------------------------------===//
@@ -189,30 +191,22 @@ void DecodeKernel::loadPrologue() {
   };
   Value zero = t.i32(0);
 
-  // The window of the convolution: element (channel, column) of the slot, from
-  // the head's first channel of q on. Its reach is a constant of the layout, or
-  // L times one.
-  bool sd = op.getConvLayout() == spec::ConvLayout::SD;
-  OpFoldResult channelStride = sd ? unit : OpFoldResult(args["columns"]);
-  OpFoldResult columnStride =
-      sd ? OpFoldResult(t.builder().getIndexAttr(3 * width())) : unit;
-  int64_t lastChannel = 2 * width() + 128;
-  Value reach = sd ? t.i32((2 * 3 * width() + lastChannel) * 2)
-                   : t.mul(args["columns"], t.i32(lastChannel * 2));
-  Value convBytes = t.select(null, zero, reach);
-  Value slotOffset = t.wideMul(slot, args["conv_state_stride"]);
-  Value headOffset = sd ? t.wideMul(head, t.i32(256))
-                        : t.wideMul(head, t.mul(args["columns"], t.i32(256)));
-  Value window = t.advance(args["conv_state"], t.add(slotOffset, headOffset));
-  convWrite = t.view(window, {channelStride, columnStride}, convBytes);
+  // The window of the convolution: element (channel, column) of the slot.
+  HistoryWindow history =
+      historyWindow(t, op.getConvLayout(), heads(), args.lookup("columns"));
+  Value convBytes = t.select(null, zero, history.reach);
+  Value window = historyPointer(t, op.getConvLayout(), args, slot, head);
+  convWrite =
+      t.view(window, {history.channelStride, history.columnStride}, convBytes);
   Value convRead = convWrite;
   if (args.count("conv_start")) {
     Value startPointer =
         t.advance(args["conv_start"], t.wideMul(request, t.i32(4)));
     Value start = t.create<tile::LoadScalarOp>(zero.getType(), startPointer);
-    Value columnBytes = t.i32(sd ? 3 * width() * 2 : 2);
+    Value columnBytes =
+        t.i32(op.getConvLayout() == spec::ConvLayout::SD ? 3 * width() * 2 : 2);
     convRead = t.view(t.advance(window, t.wideMul(start, columnBytes)),
-                      {channelStride, columnStride}, convBytes);
+                      {history.channelStride, history.columnStride}, convBytes);
   }
 
   Value qkv = rowView("qkv", 3 * width());
@@ -400,23 +394,9 @@ LogicalResult kernels::kda::lowerDecode(spec::KdaDecodeOp op,
   PlanBuilder plan(builder, (name + "_plan").str(), op);
   KernelArguments arguments(builder, plan);
   arguments.pointers(contracts);
-  for (const spec::OperandContract &contract : contracts) {
-    if (contract.freeStride) {
-      std::string stride = (contract.name + "_stride").str();
-      Value bytes = plan.strideBytes(contract.name);
-      contract.wideStride ? arguments.scalar64(stride, bytes)
-                          : arguments.scalar32(stride, bytes);
-    }
-  }
-  bool sd = op.getConvLayout() == spec::ConvLayout::SD;
-  Value columns = plan.size("conv_state", sd ? 1 : 2);
-  plan.require(arith::CmpIPredicate::sge, columns, plan.constant(3),
-               "conv_state: L must be at least 3");
-  plan.require(arith::CmpIPredicate::slt,
-               plan.mul(columns, plan.constant(3 * op.getHeads() * 128 * 2)),
-               plan.constant(int64_t(1) << 31),
-               "conv_state: one slot must be below 2^31 bytes");
-  if (!sd) {
+  arguments.strides(contracts);
+  Value columns = requireHistory(plan, op.getConvLayout(), op.getHeads());
+  if (op.getConvLayout() == spec::ConvLayout::DS) {
     arguments.scalar32("columns", columns);
   }
   plan.launch(name, plan.constant(op.getHeads()), plan.size("slot", 0),

@@ -4,6 +4,7 @@
 #include "Prefill.h"
 
 #include "Groups.h"
+#include "History.h"
 #include "PrefillPlan.h"
 #include "PrefillPrologue.h"
 #include "PrefillScan.h"
@@ -64,8 +65,7 @@ namespace {
 class Launches {
 public:
   Launches(spec::SpecOpInterface op, StringRef name, OpBuilder &builder)
-      : op(op), name(name), b(builder),
-        plan(builder, (name + "_plan").str(), op),
+      : op(op), b(builder), plan(builder, (name + "_plan").str(), op),
         contracts(op.getOperandContracts()) {}
 
   /// Pointers to the operands named, and their free strides.
@@ -77,14 +77,7 @@ public:
       }
     }
     arguments.pointers(taken);
-    for (const spec::OperandContract &contract : taken) {
-      if (contract.freeStride) {
-        std::string stride = (contract.name + "_stride").str();
-        Value bytes = plan.strideBytes(contract.name);
-        contract.wideStride ? arguments.scalar64(stride, bytes)
-                            : arguments.scalar32(stride, bytes);
-      }
-    }
+    arguments.strides(taken);
   }
 
   /// The launch that writes the plan of chunks.
@@ -100,7 +93,6 @@ public:
   }
 
   spec::SpecOpInterface op;
-  StringRef name;
   OpBuilder &b;
   PlanBuilder plan;
   SmallVector<spec::OperandContract> contracts;
@@ -137,14 +129,7 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
   Type bf16 = builder.getBF16Type();
   Type f32 = builder.getF32Type();
 
-  bool sd = op.getConvLayout() == spec::ConvLayout::SD;
-  Value columns = plan.size("conv_state", sd ? 1 : 2);
-  plan.require(arith::CmpIPredicate::sge, columns, plan.constant(3),
-               "conv_state: L must be at least 3");
-  plan.require(arith::CmpIPredicate::slt,
-               plan.mul(columns, plan.constant(3 * heads * D * 2)),
-               plan.constant(int64_t(1) << 31),
-               "conv_state: one slot must be below 2^31 bytes");
+  Value columns = requireHistory(plan, op.getConvLayout(), heads);
   Value sequences = plan.size("slot", 0);
   Value chunks =
       plan.add(plan.floorDiv(plan.size("qkv", 0), plan.constant(chunkTokens)),

@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "History.h"
 #include "PrologueProgram.h"
 
 #include "../KernelArguments.h"
@@ -217,7 +218,6 @@ void Prologue::loadRaw() {
 /// of the chunk, from the same sequence or from its history.
 void Prologue::loadHistory() {
   Value zero = t.i32(0);
-  bool sd = shape.convLayout == spec::ConvLayout::SD;
   int64_t width = shape.heads * D;
   OpFoldResult unit = t.builder().getIndexAttr(1);
 
@@ -241,19 +241,12 @@ void Prologue::loadHistory() {
     reads = t.mul(reads, isUsed);
   }
 
-  OpFoldResult channelStride = sd ? unit : OpFoldResult(args["columns"]);
-  OpFoldResult columnStride =
-      sd ? OpFoldResult(t.builder().getIndexAttr(3 * width)) : unit;
+  HistoryWindow window =
+      historyWindow(t, shape.convLayout, shape.heads, args.lookup("columns"));
   int64_t lastChannel = 2 * width + D;
-  Value reach = sd ? t.i32((2 * 3 * width + lastChannel) * 2)
-                   : t.mul(args["columns"], t.i32(lastChannel * 2));
-  Value headOffset = sd ? t.wideMul(head, t.i32(2 * D))
-                        : t.wideMul(head, t.mul(args["columns"], t.i32(2 * D)));
-  Value window =
-      t.advance(args["conv_state"],
-                t.add(t.wideMul(slot, args["conv_state_stride"]), headOffset));
-  Value stored =
-      t.view(window, {columnStride, channelStride}, t.mul(reach, reads));
+  Value begin = historyPointer(t, shape.convLayout, args, slot, head);
+  Value stored = t.view(begin, {window.columnStride, window.channelStride},
+                        t.mul(window.reach, reads));
 
   // Rows of the same sequence ahead of the chunk.
   Value stride = args["qkv_stride"];

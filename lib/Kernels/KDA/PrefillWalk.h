@@ -11,8 +11,6 @@ namespace tenon::kernels::kda {
 
 /// What a walk computes of sequences that are cut into groups of chunks.
 enum class WalkPass : uint8_t {
-  /// Sequences are not cut: outputs and state.
-  Whole,
   /// What groups do to a state: that of a zero state, and the transform.
   Groups,
   /// Outputs and state, from the states at the beginning of groups.
@@ -27,24 +25,21 @@ struct WalkShape {
   spec::NullSlot nullSlot;
   spec::ConvLayout convLayout;
   spec::StateOrder stateOrder;
-  WalkPass pass = WalkPass::Whole;
+  WalkPass pass;
 };
 
 /// Waves of a workgroup, one per 32 value columns.
 inline constexpr unsigned walkWaves = 4;
 
 /// Writes the body of \p kernel: a workgroup takes the state of one head of one
-/// sequence, or of a group of its chunks, from the first chunk to the last.
+/// sequence through a group of its chunks, from the first to the last.
 ///
-/// - Whole, grid (H, N): writes what the chunks put out, the state, and the
-///   history of the head's channels.
-/// - Replay, grid (H, N, G): that of one group each. Where a sequence has
-/// several
-///   groups, they begin with `entry`.
+/// - Replay, grid (H, N, G): writes what the chunks of one group each put out,
+///   with the last group the state, with the first the history of the head's
+///   channels. Where a sequence has several groups, they begin with `entry`.
 /// - Groups, grid (2 H, N, G - 1): of groups but the last, what becomes of a
-/// zero
-///   state (of the first group, of the initial state) to `entry` of the next
-///   group, and that initial state to `entry` of the first. The second
+///   zero state (of the first group, of the initial state) to `entry` of the
+///   next group, and that initial state to `entry` of the first. The second
 ///   workgroup of a head does so with the identity: `carry` is the product A of
 ///   the decays, `transform` the rest, S -> S (diag(A) + C). Of the first group
 ///   nobody needs them.
@@ -53,7 +48,7 @@ inline constexpr unsigned walkWaves = 4;
 /// `NAME_stride` (bytes from row to row, i32; of slots i64), `columns` (L of
 /// conv_state where it is the last dimension, i32), and the workspaces of the
 /// prologue. Rows 64 of any of qkv, out and out_gate reach less than 2^31
-/// bytes. With groups also `groups` (G, i32) and, per sequence, head and group,
+/// bytes; `groups` (G, i32) and, per sequence, head and group,
 /// the workspaces `entry` f32 [v, k], `transform` bf16 [k, k'] (C transposed)
 /// and `carry` f32 [k].
 void writeWalk(tile::KernelOp kernel, const WalkShape &shape,

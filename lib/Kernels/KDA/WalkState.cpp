@@ -1,6 +1,7 @@
 //===- WalkState.cpp - what a walk begins and ends with ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "History.h"
 #include "WalkProgram.h"
 
 #include "Groups.h"
@@ -34,13 +35,7 @@ Value Walk::isNull(Value given) {
 
 /// Finds the chunks of the workgroup; returns the first of them.
 Value Walk::identifyGroup() {
-  if (shape.pass == WalkPass::Whole) {
-    firstRow = firstToken;
-    rowsLeft = tokens;
-    chunks = t.select(null, zero, sequenceChunks);
-    isFirst = isLast = isOnly = t.create<arith::ConstantIntOp>(1, 1);
-    return zero;
-  }
+
   Value number = t.workgroupId(2);
   Value mostGroups = args["groups"];
   Groups groups = groupsOf(t, sequenceChunks, mostGroups);
@@ -143,25 +138,18 @@ Value Walk::stateView(Value slot, Value reaches) {
 /// The last three raw inputs of the head's channels: of a sequence of fewer
 /// tokens, old ones behind which those follow.
 void Walk::updateHistory() {
-  bool sd = shape.convLayout == spec::ConvLayout::SD;
   int64_t width = shape.heads * D;
   OpFoldResult unit = index(1);
-  OpFoldResult channelStride = sd ? unit : OpFoldResult(args["columns"]);
-  OpFoldResult columnStride = sd ? index(3 * width) : unit;
+  HistoryWindow window =
+      historyWindow(t, shape.convLayout, shape.heads, args.lookup("columns"));
   int64_t lastChannel = 2 * width + D;
-  Value reach = sd ? t.i32((2 * 3 * width + lastChannel) * 2)
-                   : t.mul(args["columns"], t.i32(lastChannel * 2));
-  Value headOffset = sd ? t.wideMul(head, t.i32(2 * D))
-                        : t.wideMul(head, t.mul(args["columns"], t.i32(2 * D)));
-  auto window = [&](Value slot, Value reaches) {
-    Value pointer = t.advance(
-        args["conv_state"],
-        t.add(t.wideMul(slot, args["conv_state_stride"]), headOffset));
-    return t.view(pointer, {channelStride, columnStride},
-                  t.select(reaches, reach, zero));
+  auto windowOf = [&](Value slot, Value reaches) {
+    Value pointer = historyPointer(t, shape.convLayout, args, slot, head);
+    return t.view(pointer, {window.channelStride, window.columnStride},
+                  t.select(reaches, window.reach, zero));
   };
-  Value from = window(initialSlot, both(readsInitial, isFirst));
-  Value to = window(slot, both(no(null), isFirst));
+  Value from = windowOf(initialSlot, both(readsInitial, isFirst));
+  Value to = windowOf(slot, both(no(null), isFirst));
 
   // Row `tokens - 3 + column`, where the sequence has one.
   Value stride = args["qkv_stride"];
@@ -232,9 +220,7 @@ Value Walk::loadState() {
   auto load = [&](Value view) {
     return t.load(view, {zero, zero}, {D, D}, attr(state));
   };
-  if (shape.pass == WalkPass::Whole) {
-    return keepIfInitial(load(stateView(initialSlot, readsInitial)));
-  }
+
   if (shape.pass == WalkPass::Replay) {
     Value given = keepIfInitial(load(
         stateView(initialSlot, both(readsInitial, both(isFirst, isOnly)))));
