@@ -11,12 +11,14 @@
 #include <random>
 #include <thread>
 
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +81,32 @@ bool succeeded(pid_t child) {
   int status = 0;
   return ::waitpid(child, &status, 0) == child && WIFEXITED(status) &&
          WEXITSTATUS(status) == 0;
+}
+
+/// Runs \p body in a process of its own. Returns what it returns: what went
+/// wrong there, empty when nothing did.
+std::string problemOf(const std::function<std::string()> &body) {
+  int ends[2];
+  if (::pipe(ends) != 0) {
+    return "there is no pipe";
+  }
+  pid_t child = start([&] {
+    std::string problem = body();
+    return ::write(ends[1], problem.data(), problem.size()) ==
+               static_cast<ssize_t>(problem.size()) &&
+           problem.empty();
+  });
+  ::close(ends[1]);
+  std::string problem;
+  char buffer[512];
+  for (ssize_t count; (count = ::read(ends[0], buffer, sizeof(buffer))) > 0;) {
+    problem.append(buffer, count);
+  }
+  ::close(ends[0]);
+  if (!succeeded(child) && problem.empty()) {
+    return "the process did not start, or ended early";
+  }
+  return problem;
 }
 
 std::string valueOf(int number, size_t bytes = 1000) {
@@ -296,64 +324,95 @@ TEST_F(CacheProcess, ContainersAreNoSpecialCase) {
   EXPECT_EQ(shared->builds[0], 1);
 }
 
-/// Gives up the rights of root, for which a read-only folder is none.
-static bool becomeOrdinary(const std::string &folder) {
-  constexpr uid_t nobody = 65534;
-  if (::geteuid() != 0) {
-    return true;
+/// Gives up the right of root to write where permissions forbid it. The user
+/// stays the same: another one might not reach the folder of the test, which
+/// can lie in one that is the user's alone. Returns whether it is gone.
+static bool obeyPermissions() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+  if (::syscall(SYS_capget, &header, sets) != 0) {
+    return false;
   }
-  return ::chmod(folder.c_str(), 0777) == 0 && ::setgid(nobody) == 0 &&
-         ::setuid(nobody) == 0;
+  const uint32_t rights =
+      CAP_TO_MASK(CAP_DAC_OVERRIDE) | CAP_TO_MASK(CAP_DAC_READ_SEARCH);
+  sets[0].effective &= ~rights;
+  sets[0].permitted &= ~rights;
+  sets[0].inheritable &= ~rights;
+  return ::syscall(SYS_capset, &header, sets) == 0;
 }
 
-/// Builds two keys that are not kept, and sees one warning that says \p why.
-static bool buildsWithOneWarning(Cache &cache,
-                                 const std::vector<std::string> &warnings,
-                                 const CacheKey &first, const CacheKey &second,
-                                 const std::string &why) {
+/// Builds two keys that are not kept. Returns what was not so: the values pass
+/// through, and there is one warning that says \p why.
+static std::string
+buildsWithOneWarning(Cache &cache, const std::vector<std::string> &warnings,
+                     const CacheKey &first, const CacheKey &second,
+                     const std::string &why) {
   for (const CacheKey &key : {first, second}) {
     auto value = cache.getOrBuild(
         key, []() -> Result<std::string> { return valueOf(1, 1 << 17); });
-    if (!value || !value->built || value->bytes != valueOf(1, 1 << 17)) {
-      std::fprintf(stderr, "the build did not pass through\n");
-      return false;
+    if (!value) {
+      return "a build failed: " + value.error().message;
+    }
+    if (!value->built || value->bytes != valueOf(1, 1 << 17)) {
+      return "a build did not pass through";
     }
   }
-  if (warnings.size() != 1 || warnings[0].find(why) == std::string::npos ||
-      cache.statistics().storeFailures != 2) {
-    std::fprintf(stderr, "%zu warnings%s\n", warnings.size(),
-                 warnings.empty() ? "" : (": " + warnings[0]).c_str());
-    return false;
+  if (warnings.size() != 1) {
+    std::string problem =
+        std::to_string(warnings.size()) + " warnings instead of 1";
+    for (const std::string &warning : warnings) {
+      problem += ": " + warning;
+    }
+    return problem;
   }
-  return true;
+  if (warnings[0].find(why) == std::string::npos) {
+    return "the warning does not say '" + why + "': " + warnings[0];
+  }
+  if (cache.statistics().storeFailures != 2) {
+    return std::to_string(cache.statistics().storeFailures) +
+           " failures to store are counted, not 2";
+  }
+  return "";
 }
 
 // In a read-only folder entries are found; others are built, with one warning.
 TEST_F(CacheProcess, ReadOnlyFoldersServe) {
-  EXPECT_TRUE(succeeded(start([&] {
-    if (!becomeOrdinary(root)) {
-      return false;
+  std::string problem = problemOf([&]() -> std::string {
+    if (!obeyPermissions()) {
+      return "the rights of root cannot be given up";
     }
     {
       Cache writer = open(options());
-      if (!writer.getOrBuild(
-              key(0), []() -> Result<std::string> { return valueOf(0); })) {
-        return false;
+      auto value = writer.getOrBuild(
+          key(0), []() -> Result<std::string> { return valueOf(0); });
+      if (!value || !warnings.empty()) {
+        return "the folder cannot be filled: " +
+               (value ? warnings[0] : value.error().message);
       }
     }
     if (::chmod(path().c_str(), 0500) != 0) {
-      return false;
+      return "the folder cannot be made read-only";
     }
     Cache cache = open(options());
-    bool good = cache.lookup(key(0)) == valueOf(0) &&
-                buildsWithOneWarning(cache, warnings, key(1), key(2),
-                                     "Permission denied");
+    std::string found;
+    if (cache.lookup(key(0)) != valueOf(0)) {
+      found = "an entry is not found";
+    } else {
+      found = buildsWithOneWarning(cache, warnings, key(1), key(2),
+                                   "Permission denied");
+    }
     CacheClearing cleared = cache.clear();
-    good &= cleared.removed == 0 && cleared.failed == 1 &&
-            cleared.problem.find("Permission denied") != std::string::npos;
+    if (found.empty() &&
+        (cleared.removed != 0 || cleared.failed != 1 ||
+         cleared.problem.find("Permission denied") == std::string::npos)) {
+      found = "clearing removed " + std::to_string(cleared.removed) +
+              " and failed for " + std::to_string(cleared.failed) + ": " +
+              cleared.problem;
+    }
     ::chmod(path().c_str(), 0700);
-    return good;
-  })));
+    return found;
+  });
+  EXPECT_EQ(problem, "");
 }
 
 // A folder that cannot be made is no reason not to build.
@@ -361,8 +420,9 @@ TEST_F(CacheProcess, MissingFoldersServe) {
   CacheOptions nowhere = options();
   nowhere.folder = "/proc/tenon/cache";
   Cache cache = open(nowhere);
-  EXPECT_TRUE(buildsWithOneWarning(cache, warnings, key(1), key(2),
-                                   "No such file or directory"));
+  EXPECT_EQ(buildsWithOneWarning(cache, warnings, key(1), key(2),
+                                 "No such file or directory"),
+            "");
   EXPECT_FALSE(cache.lookup(key(1)));
   EXPECT_TRUE(cache.list().empty());
   EXPECT_EQ(cache.verify().intact, 0u);
@@ -371,42 +431,38 @@ TEST_F(CacheProcess, MissingFoldersServe) {
 
 // A file that cannot grow leaves nothing behind, and one warning.
 TEST_F(CacheProcess, FailedWritesLeaveNothing) {
-  EXPECT_TRUE(succeeded(start([&] {
+  std::string problem = problemOf([&]() -> std::string {
     ::signal(SIGXFSZ, SIG_IGN);
     rlimit limit = {1 << 16, 1 << 16};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) {
-      return false;
+      return "files cannot be limited";
     }
     Cache cache = open(options());
-    return buildsWithOneWarning(cache, warnings, key(1), key(2),
-                                "File too large") &&
-           files().empty();
-  })));
+    std::string found =
+        buildsWithOneWarning(cache, warnings, key(1), key(2), "File too large");
+    return found.empty() && !files().empty() ? "left: " + files()[0] : found;
+  });
+  EXPECT_EQ(problem, "");
 }
 
 // So does a file system that is full.
 TEST_F(CacheProcess, FullDisksServe) {
-  constexpr int notPermitted = 2;
+  const std::string notPermitted = "mounting is not permitted";
   std::filesystem::create_directory(path());
-  pid_t child = ::fork();
-  if (child == 0) {
+  std::string problem = problemOf([&]() -> std::string {
     if (::unshare(CLONE_NEWNS) != 0 ||
         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("tmpfs", path().c_str(), "tmpfs", 0, "size=64k,mode=0700") !=
             0) {
-      ::_exit(notPermitted);
+      return notPermitted;
     }
     Cache cache = open(options());
-    ::_exit(buildsWithOneWarning(cache, warnings, key(1), key(2),
-                                 "No space left") &&
-                    files().empty()
-                ? 0
-                : 1);
+    std::string found =
+        buildsWithOneWarning(cache, warnings, key(1), key(2), "No space left");
+    return found.empty() && !files().empty() ? "left: " + files()[0] : found;
+  });
+  if (problem == notPermitted) {
+    GTEST_SKIP() << problem;
   }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == notPermitted) {
-    GTEST_SKIP() << "mounting is not permitted";
-  }
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(problem, "");
 }
