@@ -150,6 +150,37 @@ static constexpr OpParameter mlaScaleParameters[] = {
 };
 
 //===----------------------------------------------------------------------===//
+// tenon.mla_decode and tenon.mla_plan
+//===----------------------------------------------------------------------===//
+
+static constexpr std::string_view latentTypes[] = {"bf16", "fp8"};
+
+static constexpr OpParameter mlaDecodeParameters[] = {
+    {"H", "12", "heads of this rank, 1 to 128", {}},
+    {"max_queries", "4", "query tokens of a request at most, 1 to 16", {}},
+    {"q", "bf16", "type of q", latentTypes},
+    {"kv", "bf16", "type of kv", latentTypes},
+    {"out", "bf16", "type of out", partTypes},
+    {"lse", "on", "whether lse is written", onOff},
+    {"causal", "on", "whether query tokens mask those behind them", onOff},
+    {"scale", "0.07216878364870322", "factor of scores, 192^-0.5", {}},
+    {"q_rope", "off", "whether the last 64 columns of q are an operand", onOff},
+    {"packed", "off", "whether query tokens are packed, with qo_indptr", onOff},
+    {"cp_size", "1", "ranks that share the keys", {}},
+    {"cp_interleave", "1", "keys of a rank that follow each other", {}},
+    {"bf16_probabilities", "off",
+     "whether weights of FP8 values are rounded to bf16, not FP8", onOff},
+    {"plan", "off", "whether the operand plan is present", onOff},
+};
+
+static constexpr OpParameter mlaPlanParameters[] = {
+    {"rows", "48", "heads times query tokens of a request", {}},
+    {"workgroups", "256", "slots of parts that are worked on at a time", {}},
+    {"cp_size", "1", "ranks that share the keys", {}},
+    {"cp_interleave", "1", "keys of a rank that follow each other", {}},
+};
+
+//===----------------------------------------------------------------------===//
 // tenon.pack
 //===----------------------------------------------------------------------===//
 
@@ -177,6 +208,10 @@ static constexpr OpEntry entries[] = {
     {"kda_plan", "the chunks of a batch of sequences", {}},
     {"kda_prefill", "Kimi Delta Attention over N packed sequences of T tokens",
      kdaPrefillParameters},
+    {"mla_decode", "attention of B requests over a paged latent cache",
+     mlaDecodeParameters},
+    {"mla_plan", "how the histories of a batch are split over workgroups",
+     mlaPlanParameters},
     {"mla_merge", "parts of attention over disjoint keys, merged",
      mlaMergeParameters},
     {"mla_scale", "a rank's own part of attention, weighted for a sum",

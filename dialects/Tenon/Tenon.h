@@ -13,6 +13,8 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <limits>
+
 namespace tenon::spec {
 
 /// How a launch uses an operand.
@@ -42,13 +44,14 @@ struct SizeRelation {
   int64_t constant = 0;
 };
 
-/// An integer that comes with a call and is at least \p least; where \p operand
-/// is given, it is below the size of its dimension \p dim.
+/// An integer that comes with a call, from \p least to \p most; where \p
+/// operand is given, it is below the size of its dimension \p dim.
 struct HostScalar {
   llvm::StringRef name;
   int64_t least = 0;
   llvm::StringRef operand = {};
   unsigned dim = 0;
+  int64_t most = std::numeric_limits<int64_t>::max();
 };
 
 /// Two integers that come with a call and bound indices of one dimension of an

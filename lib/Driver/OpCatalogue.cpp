@@ -330,6 +330,74 @@ static std::string mlaScaleSpec(Values values) {
 }
 
 //===----------------------------------------------------------------------===//
+// tenon.mla_decode and tenon.mla_plan
+//===----------------------------------------------------------------------===//
+
+static std::string mlaDecodeSpec(Values values) {
+  bool packed = values["packed"] == "on";
+  bool rope = values["q_rope"] == "on";
+  // Dimensions of queries and heads, all strides but the last free.
+  auto rows = [&](const std::string &columns, const std::string &element) {
+    std::string strides = packed ? "?" : "?, ?";
+    std::string shape = fmt::format("{}x{}", packed ? "?" : "?x?", values["H"]);
+    if (!columns.empty()) {
+      strides += ", ?";
+      shape += "x" + columns;
+    }
+    return fmt::format("memref<{}x{}, strided<[{}, 1]>>", shape, element,
+                       strides);
+  };
+  auto element = [&](const char *operand) -> std::string {
+    return values[operand] == "fp8" ? "f8E4M3FN" : "bf16";
+  };
+  std::vector<Operand> operands = {
+      {"q", rows(rope ? "512" : "576", element("q"))}};
+  if (rope) {
+    operands.emplace_back("q_rope", rows("64", element("q")));
+  }
+  if (packed) {
+    operands.emplace_back("qo_indptr", "memref<?xi32>");
+  }
+  operands.emplace_back(
+      "kv",
+      fmt::format("memref<?x?x576x{}, strided<[?, ?, 1]>>", element("kv")));
+  operands.emplace_back("block_table", "memref<?x?xi32, strided<[?, 1]>>");
+  operands.emplace_back("seq_len", "memref<?xi32>");
+  for (const char *operand : {"q", "kv"}) {
+    if (values[operand] == "fp8") {
+      operands.emplace_back(std::string(operand) + "_scale", "memref<1xf32>");
+    }
+  }
+  if (values["plan"] == "on") {
+    operands.emplace_back("plan", "memref<?x4xi32>");
+  }
+  operands.emplace_back("out", rows("512", values["out"]));
+  if (values["lse"] == "on") {
+    operands.emplace_back("lse", rows("", "f32"));
+  }
+  std::string tail = fmt::format(
+      "cp_rank(%cp_rank)\n    {{max_queries = {} : i64, causal = {}, scale = "
+      "{} "
+      ": f64,\n     cp_size = {} : i64, cp_interleave = {} : i64",
+      values["max_queries"], values["causal"] == "on" ? "true" : "false",
+      floatText(values["scale"]), values["cp_size"], values["cp_interleave"]);
+  if (values["bf16_probabilities"] == "on") {
+    tail += ", bf16_probabilities";
+  }
+  return functionText("mla_decode", operands, {"cp_rank"}, tail + "}");
+}
+
+static std::string mlaPlanSpec(Values values) {
+  return functionText(
+      "mla_plan", {{"seq_len", "memref<?xi32>"}, {"plan", "memref<?x4xi32>"}},
+      {"cp_rank"},
+      fmt::format("cp_rank(%cp_rank)\n    {{rows = {} : i64, workgroups = {} : "
+                  "i64, cp_size = {} : i64, cp_interleave = {} : i64}}",
+                  values["rows"], values["workgroups"], values["cp_size"],
+                  values["cp_interleave"]));
+}
+
+//===----------------------------------------------------------------------===//
 // tenon.pack
 //===----------------------------------------------------------------------===//
 
@@ -368,7 +436,9 @@ static std::string (*writerOf(std::string_view op))(Values) {
          : op == "pack"        ? packSpec
          : op == "kda_plan"    ? kdaPlanSpec
          : op == "kda_prefill" ? kdaPrefillSpec
+         : op == "mla_decode"  ? mlaDecodeSpec
          : op == "mla_merge"   ? mlaMergeSpec
+         : op == "mla_plan"    ? mlaPlanSpec
          : op == "mla_scale"   ? mlaScaleSpec
          : op == "moe_route"   ? moeRouteSpec
                                : kdaDecodeSpec;

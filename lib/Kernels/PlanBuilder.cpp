@@ -72,6 +72,10 @@ PlanBuilder::PlanBuilder(OpBuilder &builder, StringRef name,
     Value given = scalar(entry.name);
     require(arith::CmpIPredicate::sge, given, constant(entry.least),
             (entry.name + " must be at least " + Twine(entry.least)).str());
+    if (entry.most != std::numeric_limits<int64_t>::max()) {
+      require(arith::CmpIPredicate::sle, given, constant(entry.most),
+              (entry.name + " must be at most " + Twine(entry.most)).str());
+    }
     if (!entry.operand.empty()) {
       require(arith::CmpIPredicate::slt, given, size(entry.operand, entry.dim),
               (entry.name + " must be below the size of dimension " +
