@@ -53,6 +53,13 @@ if subprocess.run(probe, capture_output=True).returncode == 0:
 else:
     lit_config.note(f"{config.python} has no numpy: test/foreign is not complete")
 
+# Programs against an installed Tenon.
+if all(shutil.which(name) for name in ("cc", "c++", "cmake", "pkg-config")):
+    config.available_features.add("c-programs")
+else:
+    lit_config.note("one of cc, c++, cmake and pkg-config is missing: programs "
+                    "against an installed Tenon are not built")
+
 # The Python package, where it is built.
 if config.package_python:
     config.available_features.add("python-package")

@@ -13,7 +13,7 @@ packages=(
   llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 clang-22
   libclang-rt-22-dev llvm-22-tools clang-format-22 libfmt-dev
   nlohmann-json3-dev libcli11-dev libssl-dev libgtest-dev libbenchmark-dev libzstd-dev
-  zlib1g-dev libxxhash-dev cmake ninja-build ccache python3
+  zlib1g-dev libxxhash-dev cmake ninja-build ccache pkgconf python3
   python3-dev python3-numpy python3-venv)
 
 # What the Python package is built with, by their names on PyPI. Debian 12 does not
