@@ -95,7 +95,11 @@ static nb::object exported(nb::handle object, bool onHost, uint64_t stream) {
         nb::str(nb::getattr(object.type(), "__name__")).c_str());
   }
   // ROCm counts streams as DLPack does: 0 is the default stream. On the host
-  // there are none.
+  // there are none, wherever the array is wanted.
+  nb::object place = nb::getattr(object, "__dlpack_device__", nb::none());
+  if (!place.is_none()) {
+    onHost |= nb::cast<int>(nb::object(place())[0]) == int(DlDevice::Cpu);
+  }
   nb::object wanted = onHost ? nb::none() : nb::object(nb::int_(stream));
   auto call = [&](bool versioned) {
     nb::dict keywords;

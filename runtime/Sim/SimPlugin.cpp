@@ -1,17 +1,19 @@
 //===- SimPlugin.cpp - libtenon_sim.so --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands are memory of the host. A launch maps each of them to device memory
-// of its own, so that an access past the end of one is found to the byte, and
-// unmaps them again.
+// Operands that are memory of the host are mapped by a launch to device memory
+// of their own, each apart, so that an access past the end of one is found to
+// the byte, and are unmapped again.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Devices/SimPlugin.h"
 
 #include "tenon/Sim/Device.h"
+#include "tenon/Target/TargetInfo.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@ namespace {
 struct OpenDevice {
   sim::Device device;
   sim::Processor processor;
+  std::optional<target::TargetInfo> target;
 };
 
 struct Module {
@@ -46,6 +49,7 @@ static int openDevice(const char *chip, void **device,
     if (sim::processorName(processor) == chip) {
       auto *opened = new OpenDevice();
       opened->processor = processor;
+      opened->target = llvm::cantFail(target::TargetInfo::get(chip));
       *device = opened;
       return 0;
     }
@@ -94,6 +98,99 @@ static int findFunction(void *module, const char *name, void **function,
   *function = const_cast<sim::Kernel *>(kernel);
   return 0;
 }
+
+static void describeKernel(void *function, TenonSimKernel *kernel) {
+  const sim::KernelInfo &info =
+      static_cast<const sim::Kernel *>(function)->info();
+  *kernel = {};
+  kernel->name = info.name.c_str();
+  kernel->kernargBytes = uint32_t(info.kernargBytes);
+  kernel->registers = info.vgprs + info.agprs;
+  kernel->ldsBytes = info.ldsBytes;
+  kernel->scratchBytes = info.scratchBytes;
+  kernel->maxWorkgroupSize = info.maxWorkgroup;
+}
+
+static void visitArguments(void *function,
+                           void (*visit)(void *context, uint32_t offset,
+                                         uint32_t bytes),
+                           void *context) {
+  for (const sim::KernelArg &arg :
+       static_cast<const sim::Kernel *>(function)->info().args) {
+    if (!arg.isHidden()) {
+      visit(context, uint32_t(arg.offset), uint32_t(arg.size));
+    }
+  }
+}
+
+static void describeChip(void *device, TenonSimChip *chip) {
+  const target::ChipFacts &facts =
+      static_cast<OpenDevice *>(device)->target->facts();
+  *chip = {};
+  chip->product = facts.product.data();
+  chip->computeUnits = facts.computeUnits;
+  chip->waveSize = facts.waveSize;
+  chip->maxWorkgroupSize = facts.maxWorkgroupSize;
+  chip->maxWavesPerComputeUnit = facts.maxWavesPerSimd * facts.simdsPerCu;
+  chip->ldsBytes = facts.ldsBytes;
+  chip->registersPerComputeUnit =
+      facts.vgprsPerSimd * facts.waveSize * facts.simdsPerCu;
+  chip->l2Bytes = facts.l2Bytes;
+  chip->memoryBytes = facts.hbmBytes;
+  chip->clock = facts.clockHz;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static sim::Memory &memoryOf(void *device) {
+  return static_cast<OpenDevice *>(device)->device.memory();
+}
+
+static int allocateMemory(void *device, uint64_t bytes, const char *name,
+                          void *host, uint64_t *address,
+                          const TenonSimReport *report) {
+  sim::AllocOptions options;
+  options.name = name;
+  options.host = static_cast<uint8_t *>(host);
+  options.undefined = !host;
+  auto base = memoryOf(device).allocate(bytes, std::move(options));
+  if (!base) {
+    return fail(report, base.takeError());
+  }
+  *address = *base;
+  return 0;
+}
+
+static int freeMemory(void *device, uint64_t address,
+                      const TenonSimReport *report) {
+  llvm::Error error = memoryOf(device).free(address);
+  return error ? fail(report, std::move(error)) : 0;
+}
+
+static int readMemory(void *device, uint64_t address, void *to, uint64_t bytes,
+                      const TenonSimReport *report) {
+  llvm::Error error = memoryOf(device).read(
+      address, {static_cast<uint8_t *>(to), size_t(bytes)});
+  return error ? fail(report, std::move(error)) : 0;
+}
+
+static int writeMemory(void *device, uint64_t address, const void *from,
+                       uint64_t bytes, const TenonSimReport *report) {
+  llvm::Error error = memoryOf(device).write(
+      address, {static_cast<const uint8_t *>(from), size_t(bytes)});
+  return error ? fail(report, std::move(error)) : 0;
+}
+
+static void findAllocation(void *device, uint64_t address, uint64_t *base,
+                           uint64_t *bytes) {
+  std::tie(*base, *bytes) = memoryOf(device).allocationOf(address);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
 
 namespace {
 /// The operands of one launch as device memory.
@@ -164,6 +261,9 @@ static int launchKernel(void *device, const TenonSimLaunch *launch,
       return fail(report, std::move(error));
     }
   }
+  if (launch->time) {
+    config.timing.emplace();
+  }
   auto result = opened->device.launch(*kernel, config);
   if (!result) {
     return fail(report, result.takeError());
@@ -176,6 +276,9 @@ static int launchKernel(void *device, const TenonSimLaunch *launch,
     }
     return fail(report, text);
   }
+  if (launch->time) {
+    *launch->time = {result->timing->us, result->timing->dependentGapUs};
+  }
   return 0;
 }
 
@@ -185,6 +288,14 @@ static const TenonSimPlugin plugin = {TENON_SIM_PLUGIN_VERSION,
                                       loadModule,
                                       unloadModule,
                                       findFunction,
+                                      describeKernel,
+                                      visitArguments,
+                                      describeChip,
+                                      allocateMemory,
+                                      freeMemory,
+                                      readMemory,
+                                      writeMemory,
+                                      findAllocation,
                                       launchKernel};
 
 const TenonSimPlugin *tenon_sim_plugin() { return &plugin; }
