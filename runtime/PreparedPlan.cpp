@@ -175,12 +175,13 @@ bool PreparedPlan::computeSteps(std::span<const OperandArgument> operands,
   return true;
 }
 
-/// Whether the signed or unsigned \p number is a multiple of \p factor, which
+/// Whether \p number, a stride or an address, is a multiple of \p factor, which
 /// is nearly always a power of two.
-static bool isMultiple(uint64_t number, int64_t factor) {
+template <typename Number>
+static bool isMultiple(Number number, int64_t factor) {
   return std::has_single_bit(uint64_t(factor))
-             ? (number & (uint64_t(factor) - 1)) == 0
-             : int64_t(number) % factor == 0;
+             ? (uint64_t(number) & (uint64_t(factor) - 1)) == 0
+             : number % Number(factor) == 0;
 }
 
 bool PreparedPlan::checkPreconditions(std::span<const OperandArgument> operands,
@@ -204,7 +205,7 @@ bool PreparedPlan::checkPreconditions(std::span<const OperandArgument> operands,
       int64_t stride = operand.strides[condition.dim];
       bool met = condition.kind == PreconditionKind::StrideEquals
                      ? stride == condition.value
-                     : isMultiple(uint64_t(stride), condition.value);
+                     : isMultiple(stride, condition.value);
       if (!met && operand.sizes[condition.dim] > 1) {
         return false;
       }

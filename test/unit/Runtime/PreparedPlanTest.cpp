@@ -117,6 +117,34 @@ TEST(PreparedPlan, CountsAreChecked) {
   EXPECT_FALSE(prepared.evaluate(operands, {}, evaluation));
 }
 
+// An address is unsigned, also above 2^63 and for a factor that is no power of
+// two; a stride is signed.
+TEST(PreparedPlan, AddressesAreUnsigned) {
+  Plan plan;
+  plan.name = "aligned";
+  plan.operands = {{"x", "f32", OperandAccess::Read, {{"N", 0}}, ""}};
+  Precondition multiple;
+  multiple.kind = PreconditionKind::BaseAlignment;
+  multiple.value = 3;
+  multiple.message = "expected";
+  Precondition stride = multiple;
+  stride.kind = PreconditionKind::StrideMultiple;
+  plan.preconditions = {multiple, stride};
+  ASSERT_TRUE(validate(plan));
+  PreparedPlan prepared(plan);
+  Evaluation evaluation;
+  const int64_t sizes[1] = {2};
+  for (uint64_t address = ~uint64_t(0) - 5; address != 6; ++address) {
+    for (int64_t step : {-4, -3, 3, 4}) {
+      OperandArgument operand{address, sizes, {&step, 1}};
+      bool expected = address % 3 == 0 && (step == 3 || step == -3);
+      EXPECT_EQ(bool(evaluate(plan, {&operand, 1})), expected) << address;
+      EXPECT_EQ(prepared.evaluate({&operand, 1}, {}, evaluation), expected)
+          << address;
+    }
+  }
+}
+
 // The bound on a workspace holds for every smaller call, also where its size
 // is not monotone, and is that of some call where it is.
 TEST(PlanBounds, WorkspacesStayBelow) {
