@@ -53,6 +53,12 @@ if subprocess.run(probe, capture_output=True).returncode == 0:
 else:
     lit_config.note(f"{config.python} has no numpy: test/foreign is not complete")
 
+if config.fuzzers:
+    config.available_features.add("fuzzers")
+    config.substitutions.append(("%{fuzz}", f'"{config.tenon_build}/test/fuzz"'))
+else:
+    lit_config.note("there is no libFuzzer: test/fuzz is not run")
+
 # Programs against an installed Tenon.
 if all(shutil.which(name) for name in ("cc", "c++", "cmake", "pkg-config")):
     config.available_features.add("c-programs")
