@@ -104,6 +104,9 @@ static void keepFirst(std::string &kept, llvm::StringRef candidate) {
 void ErrorAccumulator::add(const Region &region,
                            llvm::ArrayRef<double> result) {
   assert(!region.exact && "exact regions are compared by code");
+  if (region.measure != Measure::Group) {
+    return addElements(region, result);
+  }
   GroupError error = compareGroup(region.expected, result, region.roundedTo,
                                   region.leastMagnitude);
   ++groupCount;
@@ -124,11 +127,56 @@ void ErrorAccumulator::add(const Region &region,
   }
 }
 
+void ErrorAccumulator::addElements(const Region &region,
+                                   llvm::ArrayRef<double> result) {
+  ++groupCount;
+  double differences = 0, references = 0, worst = 0;
+  bool isFinite = true;
+  uint64_t nans = 0;
+  for (auto [want, found] : llvm::zip_equal(region.expected, result)) {
+    isFinite &= std::isfinite(want);
+    nans += std::isnan(found);
+    double difference = std::isnan(found) ? 0 : std::fabs(found - want);
+    differences += difference * difference;
+    references += want * want;
+    double bound =
+        region.absoluteBound + region.relativeBound * std::fabs(want);
+    // Without an error a bound of 0 is kept.
+    worst = difference == 0 ? worst : std::max(worst, difference / bound);
+  }
+  if (region.measure == Measure::Element) {
+    ++boundedGroups;
+    worstBound.update(worst, region.group);
+  } else {
+    squares[region.group] = {differences, references};
+  }
+  if (nans != 0) {
+    nanCount += nans;
+    keepFirst(nanGroup, region.group);
+  }
+  if (!isFinite) {
+    ++badReferences;
+    keepFirst(badReferenceGroup, region.group);
+  }
+}
+
+double ErrorAccumulator::wholeL2() const {
+  double differences = 0, references = 0;
+  for (const auto &[group, pair] : squares) {
+    differences += pair.first;
+    references += pair.second;
+  }
+  if (differences == 0) {
+    return 0;
+  }
+  return references == 0 ? std::numeric_limits<double>::infinity()
+                         : std::sqrt(differences / references);
+}
+
 void ErrorAccumulator::addExact(const Region &region,
                                 llvm::ArrayRef<uint64_t> codes) {
   assert(region.exact && "computed regions are compared by value");
   ++groupCount;
-  ++exactGroups;
   exactCount += codes.size();
   uint64_t unequal = 0;
   for (auto [want, found] : llvm::zip_equal(region.expectedCodes, codes)) {
@@ -145,11 +193,13 @@ void ErrorAccumulator::merge(const ErrorAccumulator &other) {
   computedGroups += other.computedGroups;
   worstRatio.update(other.worstRatio.value, other.worstRatio.group);
   worstL2.update(other.worstL2.value, other.worstL2.group);
+  worstBound.update(other.worstBound.value, other.worstBound.group);
+  boundedGroups += other.boundedGroups;
+  squares.insert(other.squares.begin(), other.squares.end());
   nanCount += other.nanCount;
   zerosMissed += other.zerosMissed;
   badReferences += other.badReferences;
   exactCount += other.exactCount;
-  exactGroups += other.exactGroups;
   mismatchCount += other.mismatchCount;
   keepFirst(nanGroup, other.nanGroup);
   keepFirst(zeroGroup, other.zeroGroup);
@@ -160,34 +210,40 @@ void ErrorAccumulator::merge(const ErrorAccumulator &other) {
 bool ErrorAccumulator::within(double tolerance) const {
   return nanCount == 0 && zerosMissed == 0 && badReferences == 0 &&
          mismatchCount == 0 && worstL2.value <= tolerance &&
-         worstRatio.value <= 4 * tolerance;
+         worstRatio.value <= 4 * tolerance && worstBound.value <= 1 &&
+         wholeL2() <= tolerance;
 }
 
 std::string ErrorAccumulator::summary() const {
   std::string text;
   llvm::raw_string_ostream out(text);
+  llvm::StringRef separator;
   auto printWorst = [&](const char *what, const Worst &worst) {
-    out << what << llvm::format(" %.3e", worst.value);
+    out << separator << what << llvm::format(" %.3e", worst.value);
     if (!worst.group.empty()) {
       out << " (" << worst.group << ")";
     }
+    separator = ", ";
   };
+  bool isMeasured = boundedGroups != 0 || !squares.empty();
   if (exactCount != 0) {
-    if (groupCount > exactGroups) {
-      printWorst("max error / max", worstRatio);
-      printWorst(", relative L2", worstL2);
-      out << ", ";
-    }
     out << exactCount << " elements compared exactly, " << mismatchCount
         << " differ";
     if (mismatchCount != 0) {
       out << " (first in " << mismatchGroup << ")";
     }
+    separator = "; ";
   }
-  if (exactCount == 0 || computedGroups != 0) {
-    printWorst(exactCount == 0 ? "max error / max" : "; max error / max",
-               worstRatio);
-    printWorst(", relative L2", worstL2);
+  if (computedGroups != 0 || (exactCount == 0 && !isMeasured)) {
+    printWorst("max error / max", worstRatio);
+    printWorst("relative L2", worstL2);
+  }
+  if (boundedGroups != 0) {
+    printWorst("error / bound", worstBound);
+  }
+  if (!squares.empty()) {
+    out << separator
+        << llvm::format("relative L2 over all rows %.3e", wholeL2());
   }
   if (nanCount != 0) {
     out << ", " << nanCount << " NaN (first in " << nanGroup << ")";

@@ -5,6 +5,8 @@
 // the relative L2 error is at most e and the maximum error over the maximum of
 // the reference is at most 4e. A group whose reference is all zero must be
 // matched exactly; a NaN in the result always fails; moved data must be equal.
+// Regions may ask for another measure: bounds of elements, or the relative L2
+// error of all of them together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +16,9 @@
 #include "tenon/Reference/Region.h"
 
 #include "llvm/ADT/ArrayRef.h"
+
+#include <map>
+#include <utility>
 
 namespace tenon::reference {
 
@@ -53,7 +58,8 @@ public:
 
   void merge(const ErrorAccumulator &other);
 
-  /// Whether all groups are within \p tolerance and all exact data are equal.
+  /// Whether all groups are within \p tolerance (of Measure::Element: within
+  /// their bounds) and all exact data are equal.
   bool within(double tolerance) const;
 
   /// A measure and the group in which it is worst.
@@ -67,6 +73,10 @@ public:
   uint64_t groups() const { return groupCount; }
   const Worst &maxRatio() const { return worstRatio; }
   const Worst &relativeL2() const { return worstL2; }
+  /// The greatest error over its bound, of Measure::Element.
+  const Worst &overBound() const { return worstBound; }
+  /// Of Measure::Whole; 0 without such regions.
+  double wholeL2() const;
   uint64_t nans() const { return nanCount; }
   uint64_t mismatches() const { return mismatchCount; }
 
@@ -77,9 +87,15 @@ public:
 private:
   uint64_t groupCount = 0;
   uint64_t computedGroups = 0; ///< those that are not exact
-  Worst worstRatio, worstL2;
+  void addElements(const Region &region, llvm::ArrayRef<double> result);
+
+  Worst worstRatio, worstL2, worstBound;
+  uint64_t boundedGroups = 0;
+  /// Squared errors and squared references by group: added up in the order of
+  /// the groups, whichever thread found them.
+  std::map<std::string, std::pair<double, double>> squares;
   uint64_t nanCount = 0, zerosMissed = 0, badReferences = 0;
-  uint64_t exactCount = 0, exactGroups = 0, mismatchCount = 0;
+  uint64_t exactCount = 0, mismatchCount = 0;
   /// First by label of each kind of failure.
   std::string nanGroup, zeroGroup, badReferenceGroup, mismatchGroup;
 };

@@ -15,6 +15,13 @@
 
 namespace tenon::reference {
 
+/// How the errors of a region are measured.
+enum class Measure {
+  Group,   ///< against the region's own greatest value and norm
+  Element, ///< each against the bound of its element
+  Whole,   ///< as the relative L2 error over all regions of the operand
+};
+
 /// What a reference expects in a block of one operand after the op has run.
 /// The memory of an operand that no region covers keeps its contents.
 struct Region {
@@ -35,6 +42,13 @@ struct Region {
   std::optional<ElementType> roundedTo;
   /// Errors are relative to at least this magnitude.
   double leastMagnitude = 0;
+  Measure measure = Measure::Group;
+  /// Of Measure::Element: |error| <= absoluteBound + relativeBound *
+  /// |expected|.
+  double absoluteBound = 0, relativeBound = 0;
+  /// What it is measured against where an operand is measured more than once:
+  /// each has its own tolerance.
+  std::string against;
   std::vector<double> expected;        ///< row-major; unless exact
   std::vector<uint64_t> expectedCodes; ///< row-major; when exact
 };
