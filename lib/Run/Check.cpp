@@ -6,12 +6,19 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <thread>
 
 using namespace tenon;
 using namespace tenon::run;
 using reference::Region;
+
+/// What is reported of regions of \p operand that are measured against
+/// \p against: the operand, or "operand/against".
+static std::string checkName(llvm::StringRef operand, llvm::StringRef against) {
+  return against.empty() ? operand.str() : (operand + "/" + against).str();
+}
 
 namespace {
 /// Bytes of an operand that the reference speaks of.
@@ -232,8 +239,9 @@ run::checkOperands(sim::Memory &memory, Operands &operands,
          piece = nextPiece++) {
       auto compare = [&](Region &&region) {
         const Operand *operand = operands.find(region.operand);
+        Findings &findings = mine[checkName(region.operand, region.against)];
         if (llvm::Error error =
-                compareRegion(memory, *operand, region, mine[region.operand])) {
+                compareRegion(memory, *operand, region, findings)) {
           errors += llvm::toString(std::move(error)) + "\n";
         }
       };
@@ -270,18 +278,32 @@ run::checkOperands(sim::Memory &memory, Operands &operands,
     if (found == merged.end()) {
       continue;
     }
-    OperandCheck check;
-    check.operand = operand.name;
-    check.tolerance = harness.tolerance(operand.name);
-    check.errors = found->second.errors;
-    check.skippedGroups = found->second.skippedGroups;
+    auto checkOf = [&](const std::string &name, const Findings &findings) {
+      OperandCheck check;
+      check.operand = name;
+      check.tolerance = harness.tolerance(name);
+      check.errors = findings.errors;
+      check.skippedGroups = findings.skippedGroups;
+      check.passed = check.errors.within(check.tolerance);
+      return check;
+    };
+    OperandCheck check = checkOf(operand.name, found->second);
     if (llvm::Error error =
             checkUntouched(memory, operand, found->second.covered, check)) {
       return std::move(error);
     }
-    check.passed =
-        check.errors.within(check.tolerance) && check.strayBytes == 0;
+    check.passed &= check.strayBytes == 0;
     checks.push_back(std::move(check));
+    // What the operand is measured against besides, by name.
+    std::map<std::string, const Findings *> others;
+    for (const auto &entry : merged) {
+      if (entry.getKey().starts_with(operand.name + "/")) {
+        others[entry.getKey().str()] = &entry.getValue();
+      }
+    }
+    for (const auto &[name, findings] : others) {
+      checks.push_back(checkOf(name, *findings));
+    }
   }
   return checks;
 }

@@ -7,6 +7,7 @@
 #include "KdaDecodeHarness.h"
 #include "KdaPlanHarness.h"
 #include "KdaPrefillHarness.h"
+#include "MlaDecodeHarness.h"
 #include "MlaMergeHarness.h"
 #include "MoeRouteHarness.h"
 #include "PackHarness.h"
@@ -55,6 +56,9 @@ std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
   module.walk(
       [&](spec::KdaPrefillOp op) { harness = createKdaPrefillHarness(op); });
   module.walk([&](spec::KdaPlanOp op) { harness = createKdaPlanHarness(op); });
+  module.walk(
+      [&](spec::MlaDecodeOp op) { harness = createMlaDecodeHarness(op); });
+  module.walk([&](spec::MlaPlanOp op) { harness = createMlaPlanHarness(op); });
   module.walk(
       [&](spec::MlaMergeOp op) { harness = createMlaMergeHarness(op); });
   module.walk(

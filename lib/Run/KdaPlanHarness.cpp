@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KdaPlanHarness.h"
+#include "PlanRows.h"
 
 #include "tenon/Reference/KdaPlan.h"
 #include "tenon/Run/Run.h"
@@ -10,7 +11,6 @@
 
 using namespace tenon;
 using namespace tenon::run;
-using reference::Region;
 
 llvm::Error run::expandLengths(Lists &lists, Dims &dims) {
   auto found = lists.find("lengths");
@@ -48,36 +48,6 @@ std::vector<int64_t> run::integerValues(const reference::TensorView &view) {
 }
 
 namespace {
-/// The rows of the plan, which are one piece.
-class PlanExpectation : public Expectation {
-public:
-  explicit PlanExpectation(std::vector<std::array<int32_t, 4>> rows)
-      : rows(std::move(rows)) {}
-
-  uint64_t pieces() const override { return 1; }
-
-  void piece(uint64_t,
-             llvm::function_ref<void(Region &&)> emit) const override {
-    for (size_t chunk = 0; chunk < rows.size(); ++chunk) {
-      Region region;
-      region.operand = "plan";
-      region.offset = {int64_t(chunk), 0};
-      region.extents = {1, 4};
-      region.group = "chunk " + std::to_string(chunk);
-      region.exact = true;
-      for (int32_t value : rows[chunk]) {
-        region.expectedCodes.push_back(uint32_t(value));
-      }
-      emit(std::move(region));
-    }
-  }
-
-  uint64_t workUnits() const override { return rows.size(); }
-
-private:
-  std::vector<std::array<int32_t, 4>> rows;
-};
-
 class KdaPlanHarness : public Harness {
 public:
   llvm::Error expandLists(Lists &lists, Dims &dims) const override {
@@ -129,7 +99,7 @@ public:
     if (!rows) {
       return llvm::make_error<InputError>(llvm::toString(rows.takeError()));
     }
-    return std::make_unique<PlanExpectation>(std::move(*rows));
+    return std::make_unique<PlanRows>(std::move(*rows), "chunk");
   }
 
   double tolerance(llvm::StringRef) const override { return 0; }

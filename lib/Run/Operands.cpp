@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Operands.h"
+#include "RowsSource.h"
 #include "StridedSource.h"
 
 #include "tenon/Run/Npy.h"
@@ -11,7 +12,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <memory>
-#include <mutex>
 #include <unistd.h>
 
 using namespace tenon;
@@ -28,86 +28,6 @@ static llvm::Error inputError(const llvm::Twine &message) {
 //===----------------------------------------------------------------------===//
 // Contents from lists and files
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Rows of codes with gaps between them; gaps hold NaN, or zero in types
-/// without. Rows and strides of 4-bit elements are whole bytes, which are taken
-/// as the elements.
-class RowsSource : public reference::ByteSource {
-public:
-  RowsSource(ElementType type, uint64_t elementsPerRow, uint64_t elementStride,
-             std::vector<uint8_t> dense)
-      : elementBytes(std::max(1U, reference::bitWidth(type) / 8)),
-        rowElements(elementsPerRow * reference::bitWidth(type) /
-                    (8 * elementBytes)),
-        rowStride(elementStride * reference::bitWidth(type) /
-                  (8 * elementBytes)),
-        dense(std::move(dense)),
-        gap(reference::hasNaN(type)
-                ? reference::encode(type,
-                                    std::numeric_limits<double>::quiet_NaN())
-                : 0) {}
-
-  void read(uint64_t offset,
-            llvm::MutableArrayRef<uint8_t> bytes) const override {
-    for (uint64_t done = 0; done < bytes.size(); ++done) {
-      uint64_t element = (offset + done) / elementBytes;
-      uint64_t byte = (offset + done) % elementBytes;
-      uint64_t column = element % rowStride;
-      uint64_t row = element / rowStride;
-      uint64_t index = (row * rowElements + column) * elementBytes + byte;
-      bytes[done] = column < rowElements && index < dense.size()
-                        ? dense[index]
-                        : static_cast<uint8_t>(gap >> (8 * byte));
-    }
-  }
-
-private:
-  uint64_t elementBytes;
-  uint64_t rowElements;
-  uint64_t rowStride;
-  std::vector<uint8_t> dense;
-  uint64_t gap;
-};
-/// Keeps what another source makes: the device reads it, and the reference may
-/// read it many times.
-class KeptSource : public reference::ByteSource {
-public:
-  /// For an operand of \p size bytes.
-  KeptSource(std::unique_ptr<reference::ByteSource> made, uint64_t size)
-      : made(std::move(made)), size(size),
-        kept(std::make_unique_for_overwrite<uint8_t[]>(size)),
-        flags(std::make_unique<std::once_flag[]>(
-            llvm::divideCeil(size, chunkBytes))) {}
-
-  void read(uint64_t offset,
-            llvm::MutableArrayRef<uint8_t> bytes) const override {
-    uint64_t end = std::min<uint64_t>(offset + bytes.size(), size);
-    if (offset >= size) {
-      return made->read(offset, bytes);
-    }
-    for (uint64_t chunk = offset / chunkBytes; chunk * chunkBytes < end;
-         ++chunk) {
-      std::call_once(flags[chunk], [&] {
-        uint64_t begin = chunk * chunkBytes;
-        made->read(begin, {kept.get() + begin,
-                           std::min<uint64_t>(chunkBytes, size - begin)});
-      });
-    }
-    std::copy(kept.get() + offset, kept.get() + end, bytes.begin());
-    if (end - offset < bytes.size()) {
-      made->read(end, bytes.drop_front(end - offset));
-    }
-  }
-
-private:
-  static constexpr uint64_t chunkBytes = 1 << 16;
-  std::unique_ptr<reference::ByteSource> made;
-  uint64_t size;
-  std::unique_ptr<uint8_t[]> kept; ///< undefined until its chunk is read
-  std::unique_ptr<std::once_flag[]> flags;
-};
-} // namespace
 
 /// The codes of an array in the element type of an operand.
 static llvm::Expected<std::vector<uint8_t>>
@@ -331,13 +251,18 @@ static llvm::Expected<Operand> describe(const runtime::PlanOperand &description,
   return operand;
 }
 
-/// Elements of one outermost row without gaps.
-static uint64_t rowElements(const Operand &operand) {
+/// Elements of the dimensions behind the first \p outer, without gaps.
+static uint64_t elementsBehind(const Operand &operand, unsigned outer) {
   uint64_t elements = 1;
-  for (int64_t size : llvm::drop_begin(operand.view.shape)) {
+  for (int64_t size : llvm::drop_begin(operand.view.shape, outer)) {
     elements *= size;
   }
   return std::max<uint64_t>(elements, 1);
+}
+
+/// Elements of one outermost row without gaps.
+static uint64_t rowElements(const Operand &operand) {
+  return operand.view.shape.empty() ? 1 : elementsBehind(operand, 1);
 }
 
 /// The distance of outermost rows in what sources are made with: dense where
@@ -459,6 +384,10 @@ static llvm::Error generate(Operand &operand, const Harness &harness,
   generated.distribution = harness.distribution(operand.name);
   generated.rowElements = rowElements(operand);
   generated.rowStride = rowStride(operand);
+  if (unsigned rowDims = harness.rowDims(operand.name); rowDims > 1) {
+    generated.rowElements = generated.rowStride =
+        elementsBehind(operand, rowDims);
+  }
   if (fill == reference::Fill::Random) {
     generated.liveRows = harness.liveRows(operand.name, integers, dims);
   }
@@ -540,17 +469,28 @@ llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
     if (!operand) {
       return operand.takeError();
     }
+    // Rows behind the outermost dimension have the gaps added.
+    operand->hasInnerStrides |= harness.rowDims(operand->name) > 1 &&
+                                options.strides.count(operand->name);
     result.operands.push_back(std::move(*operand));
   }
-  // Integers first: they decide which rows of the pools are in use.
+  // Integers first, of them those that are given: they decide which rows of the
+  // pools are in use, and some of them what others may be.
   Views integers;
-  for (bool integerTurn : {true, false}) {
+  enum class Turn { Given, Generated, Last, Rest };
+  for (Turn turn : {Turn::Given, Turn::Generated, Turn::Last, Turn::Rest}) {
     for (Operand &operand : result.operands) {
-      if (reference::isInteger(operand.view.type) != integerTurn) {
-        continue;
-      }
       auto file = files->find(operand.name);
       auto list = lists.find(operand.name);
+      bool isGiven = file != files->end() || list != lists.end();
+      bool isInteger = reference::isInteger(operand.view.type);
+      Turn own = !isInteger                              ? Turn::Rest
+                 : isGiven                               ? Turn::Given
+                 : harness.isGeneratedLast(operand.name) ? Turn::Last
+                                                         : Turn::Generated;
+      if (turn != own) {
+        continue;
+      }
       if ((file != files->end()) + (list != lists.end()) +
               options.fills.count(operand.name) >
           1) {
@@ -592,7 +532,7 @@ llvm::Expected<Operands> Operands::create(const runtime::Plan &plan,
         return inputError("--stride " + operand.name +
                           ": its elements are reordered, it has no strides");
       }
-      if (integerTurn) {
+      if (isInteger) {
         integers[operand.name] = operand.view;
       }
     }

@@ -87,6 +87,7 @@ struct PlanTime {
 
 /// How one operand compares with the reference.
 struct OperandCheck {
+  /// Its name, or "operand/against" where it is measured more than once.
   std::string operand;
   double tolerance = 0.0;
   bool passed = false;
