@@ -35,7 +35,7 @@ def Tenon_MlaPlanOp : Tenon_SpecOp<"mla_plan", [], ["getHostScalars"]> {
 
     | column | of slot g | of row G + b, request b |
     |---|---|---|
-    | 0 | its request; -1: no part | first slot of the request |
+    | 0 | its request; -1, and zeros behind it: no part | first slot of the request |
     | 1 | its first local key | number of its slots, at least 1 |
     | 2 | the local key behind its last | its keys on this rank |
     | 3 | number of slots of its request | 0 |
@@ -49,22 +49,25 @@ def Tenon_MlaPlanOp : Tenon_SpecOp<"mla_plan", [], ["getHostScalars"]> {
     the greatest x. m is one of `max(1, L / n)`, rounded up, for the n of 1 to 16 and then
     eight to each octave up to 1024, for which the slots, `s = sum of max(1, x / m)` with
     quotients rounded up, are not above G. Of these it is the one of the least estimated
-    time; of equals the greatest. In time that a workgroup alone needs for 64 keys, with
-    P = `workgroups` that run at a time and the work `w = 16 * sum of x / 16` (rounded up):
+    time; of equals the greatest. In time that a workgroup alone needs for 64 keys, in FP32,
+    with P = `workgroups`, the work `w = 16 * sum of x / 16` (rounded up) and
+    `c = 9 / (4 P)`: workgroups that run at once share the memory's bandwidth, of which one
+    alone reaches 9 / 4 of its share.
 
-    - a slot takes `t = m + 2`, all of them `t` if s is not above P, else the lesser of
-      `t * (s / P)`, rounded up, and `(w + 2 * s) / P + t`;
-    - but never less than `(w + s * rows / 16) / P * 9 / 4`: workgroups that run at once
-      share the memory's bandwidth, of which one alone reaches 9 / 4 of its share, and
-      every slot writes its results and has them read again (rows / 16 is rounded up).
+    - a slot takes `t = m + 2`;
+    - all take at least `least = (w + s * rows / 16) * c` (rows / 16 rounded up): every slot
+      writes its results and has them read again;
+    - slots of one length would take `even = (s div P) * t * 9 / 4`, and, where
+      `r = s mod P` is not 0, the greater of `t` and `t * r * c` besides;
+    - the estimate is `max(least, min(even, least + t))`.
 
-    Quotients of the last two are rounded down. `rows` is heads times queries of a request;
-    `workgroups` is the number of compute units over the workgroups that share a slot.
+    `rows` is heads times queries of a request; `workgroups` is the number of compute units
+    over the workgroups that share a slot.
     Lengths are read on the device and nothing else depends on them, so that the parts, and
     with them every bit of a result, are the same in every run.
 
     N must be at least 2 B: a slot per request is enough for any lengths; more allow to
-    split. Four times `workgroups`, and B if that is more, leave no speed behind.
+    split. `2 B + max(B, workgroups)` leave no speed behind.
 
     **Preconditions**: 4-byte alignment of seq_len, 16-byte alignment of plan. B = 0
     launches nothing.
