@@ -266,6 +266,25 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_UniformOp : Tile_Op<"uniform", [Pure,
+    TypesMatchWith<"the result is of the tile's element type", "source", "result",
+                   "::llvm::cast<::mlir::RankedTensorType>($_self).getElementType()">]> {
+  let summary = "The element of a tile of rank 0 as a uniform scalar";
+  let description = [{
+    All threads of the workgroup must hold the same bits, as they do of what every wave
+    reduces alike: a scalar register takes those of the wave's first thread. Addresses,
+    bounds and loops can depend on it.
+
+    ```mlir
+    %most = tile.reduce max %lengths dims [0] : tensor<64xf32> -> tensor<f32>
+    %end = tile.uniform %most : tensor<f32>
+    ```
+  }];
+  let arguments = (ins 0DTensorOf<[I32, F32]>:$source);
+  let results = (outs AnyTypeOf<[I32, F32]>:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let summary = "A tile whose elements are their own coordinates";
   let description = [{

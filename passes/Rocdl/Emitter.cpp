@@ -204,6 +204,14 @@ LogicalResult Emitter::emitOp(Operation *op) {
       })
       .Case<tile::ExtractOp>([&](auto extract) { return emitExtract(extract); })
       .Case<tile::StackOp>([&](auto stack) { return emitStack(stack); })
+      .Case<tile::UniformOp>([&](auto uniform) {
+        Value held = element(parts(uniform.getSource()), 0);
+        Value bits = LLVM::BitcastOp::create(b, loc, b.getI32Type(), held);
+        bits = ROCDL::ReadfirstlaneOp::create(b, loc, b.getI32Type(), bits);
+        Value scalar = LLVM::BitcastOp::create(b, loc, uniform.getType(), bits);
+        scalars.map(uniform.getResult(), scalar);
+        return success();
+      })
       .Case<tile::IotaOp>([&](auto iota) { return emitIota(iota); })
       .Case<tile::TransposeOp>(
           [&](auto transpose) { return emitTranspose(transpose); })

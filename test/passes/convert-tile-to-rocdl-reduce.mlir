@@ -201,6 +201,35 @@ tile.kernel @rename(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
 #row = #tile.layout<[256], register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]],
   wave = []>
 #none = #tile.layout<[], register = [], lane = [[], [], [], [], [], []], wave = []>
+
+module attributes {tile.target = #tile.target<"gfx950">} {
+
+// What a reduction leaves in all lanes becomes a scalar register, and an address.
+// CHECK-LABEL: llvm.func @uniform(
+tile.kernel @uniform(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  %a = tile.load %v[%c0] : !tile.view<1 x f32> -> tensor<256xf32, #row>
+  %b = tile.reduce max %a dims [0] : tensor<256xf32, #row> -> tensor<f32, #none>
+  %i = arith.fptosi %b : tensor<f32, #none> to tensor<i32, #none>
+  // CHECK: %[[I:.*]] = llvm.fptosi %{{.*}} : f32 to i32
+  // CHECK: %[[FIRST:.*]] = rocdl.readfirstlane %[[I]] : i32
+  %u = tile.uniform %i : tensor<i32, #none>
+  // CHECK: llvm.zext %[[FIRST]] : i32 to i64
+  %w = arith.extui %u : i32 to i64
+  %q = tile.advance %p by %w : !tile.ptr<f32>
+  %x = tile.view %q strides [1] bytes %n : !tile.ptr<f32> -> !tile.view<1 x f32>
+  tile.store %a, %x[%c0] : tensor<256xf32, #row>, !tile.view<1 x f32>
+  tile.return
+}
+
+}
+
+// -----
+
+#row = #tile.layout<[256], register = [[1], [2]], lane = [[4], [8], [16], [32], [64], [128]],
+  wave = []>
+#none = #tile.layout<[], register = [], lane = [[], [], [], [], [], []], wave = []>
 #rows = #tile.layout<[4, 64], register = [[1, 0], [2, 0]],
   lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], wave = []>
 #scattered5 = #tile.layout<[4], register = [[1]], lane = [[0], [0], [0], [0], [0], [2]], wave = []>

@@ -1060,3 +1060,13 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
   %g = tile.load %v[%n, %c0] rows %i : tensor<64xi32> : !tile.view<2 x f32> -> tensor<64x8xf32>
   tile.return
 }
+
+// -----
+
+// Only of one element all threads can hold the same.
+tile.kernel @k() attributes {waves = 1 : i32} {
+  %t = arith.constant dense<1.0> : tensor<2xf32>
+  // expected-error @+1 {{must be 0D tensor of 32-bit signless integer or 32-bit float values}}
+  %f = tile.uniform %t : tensor<2xf32>
+  tile.return
+}

@@ -204,6 +204,22 @@ tile.kernel @arrivals(%p: !tile.ptr<f32>, %c: !tile.ptr<i32>, %n: i32) attribute
   tile.return
 }
 
+// Elements that all threads hold alike.
+// CHECK-LABEL: tile.kernel @uniform(
+tile.kernel @uniform() attributes {waves = 1 : i32} {
+  // CHECK: %[[T:.*]] = arith.constant dense<1.000000e+00> : tensor<f32>
+  %t = arith.constant dense<1.0> : tensor<f32>
+  // CHECK: %[[U:.*]] = arith.constant dense<1> : tensor<i32>
+  %u = arith.constant dense<1> : tensor<i32>
+  // CHECK: %[[F:.*]] = tile.uniform %[[T]] : tensor<f32>
+  %f = tile.uniform %t : tensor<f32>
+  // CHECK: arith.addf %[[F]], %[[F]] : f32
+  %g = arith.addf %f, %f : f32
+  // CHECK: tile.uniform %[[U]] : tensor<i32>
+  %i = tile.uniform %u : tensor<i32>
+  tile.return
+}
+
 // Coordinates, transposes, and parts of LDS buffers.
 // CHECK-LABEL: tile.kernel @rearranged(
 tile.kernel @rearranged() attributes {waves = 4 : i32} {
