@@ -7,6 +7,7 @@
 #include "Dense/Pack.h"
 #include "KDA/Decode.h"
 #include "KDA/Prefill.h"
+#include "MLA/DecodePlan.h"
 #include "MLA/Merge.h"
 #include "MoE/Route.h"
 
@@ -33,6 +34,8 @@ kernels::rankSchedules(spec::SpecOpInterface op,
           [&](auto pack) { return dense::rankPackSchedules(pack); })
       .Case<spec::MoeRouteOp>(
           [&](auto route) { return moe::rankRouteSchedules(route); })
+      .Case<spec::MlaPlanOp>(
+          [&](auto parts) { return mla::rankPlanSchedules(parts); })
       .Case<spec::MlaMergeOp, spec::MlaScaleOp>(
           [&](auto merge) { return mla::rankMergeSchedules(merge); })
       .Default([](Operation *other) {
@@ -61,6 +64,9 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
       })
       .Case<spec::MoeRouteOp>([&](auto route) {
         return moe::lowerRoute(route, schedule, name, builder);
+      })
+      .Case<spec::MlaPlanOp>([&](auto parts) {
+        return mla::lowerPlan(parts, schedule, name, builder);
       })
       .Case<spec::MlaMergeOp, spec::MlaScaleOp>([&](auto merge) {
         return mla::lowerMerge(merge, schedule, name, builder);

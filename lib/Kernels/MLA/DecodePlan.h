@@ -1,0 +1,45 @@
+//===- DecodePlan.h - the kernel of tenon.mla_plan --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_KERNELS_MLA_DECODEPLAN_H
+#define TENON_LIB_KERNELS_MLA_DECODEPLAN_H
+
+#include "../KernelArguments.h"
+
+#include "dialects/Tenon/Tenon.h"
+
+namespace tenon::kernels::mla {
+
+/// Slots of a plan begin at multiples of as many keys.
+inline constexpr int64_t planKeys = 64;
+
+/// What the rule of tenon.mla_plan depends on besides the lengths.
+struct DecodePlanShape {
+  int64_t rows;       ///< heads times queries of a request
+  int64_t workgroups; ///< slots that are worked on at a time
+  int64_t cpSize;
+  int64_t cpInterleave;
+};
+
+/// The number of slots that a tenon.mla_decode has where the caller brings no
+/// plan, for as many requests (an expression of \p plan): one per request, and
+/// enough to split what does not fill the chip.
+mlir::Value planSlots(PlanBuilder &plan, mlir::Value requests,
+                      int64_t workgroups);
+
+/// Adds the launch of the kernel \p name that writes a plan of \p slots slots
+/// for seq_len and cp_rank of the op. \p arguments has nothing yet but the
+/// pointer "plan" (of an operand or of a workspace).
+void launchDecodePlan(spec::SpecOpInterface op, KernelArguments &arguments,
+                      PlanBuilder &plan, mlir::Value slots,
+                      const DecodePlanShape &shape, llvm::StringRef name,
+                      mlir::OpBuilder &builder);
+
+/// The one schedule of a tenon.mla_plan, and its plan and kernel.
+llvm::SmallVector<mlir::DictionaryAttr> rankPlanSchedules(spec::MlaPlanOp op);
+mlir::LogicalResult lowerPlan(spec::MlaPlanOp op, mlir::DictionaryAttr schedule,
+                              llvm::StringRef name, mlir::OpBuilder &builder);
+
+} // namespace tenon::kernels::mla
+
+#endif // TENON_LIB_KERNELS_MLA_DECODEPLAN_H
