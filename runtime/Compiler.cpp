@@ -5,9 +5,6 @@
 
 #include <fmt/format.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -16,7 +13,6 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <string_view>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,29 +43,6 @@ std::string findProgram(const std::string &name) {
     folders.remove_prefix(std::min(colon + 1, folders.size()));
   }
   return "";
-}
-
-Result<std::string> compilerBuild(const std::string &path) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat status;
-  if (file < 0 || fstat(file, &status) != 0 || status.st_size == 0) {
-    Error error{fmt::format("cannot read the compiler '{}': {}", path,
-                            std::strerror(errno))};
-    if (file >= 0) {
-      ::close(file);
-    }
-    return error;
-  }
-  size_t bytes = status.st_size;
-  void *address = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-  ::close(file);
-  if (address == MAP_FAILED) {
-    return Error{fmt::format("cannot map the compiler '{}': {}", path,
-                             std::strerror(errno))};
-  }
-  XXH128_hash_t hash = XXH3_128bits(address, bytes);
-  munmap(address, bytes);
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 namespace {
