@@ -21,9 +21,9 @@ namespace tenon::runtime {
 /// else in the folders of PATH. Empty when there is none.
 std::string findProgram(const std::string &name);
 
-/// What tells builds of the compiler at \p path apart: a hash of the file, and of
-/// the libraries of Tenon, MLIR, LLVM and LLD that it loads: of their build id
-/// where they have one, else of their content.
+/// What tells builds of the compiler at \p path apart: a hash of the file, and
+/// of the libraries of Tenon, MLIR, LLVM and LLD that it loads: of their build
+/// id where they have one, else of their content.
 Result<std::string> compilerBuild(const std::string &path);
 
 /// Runs \p arguments, the first of which is the program's path, without input
