@@ -65,6 +65,9 @@ public:
     if (!rows) {
       return llvm::make_error<InputError>(llvm::toString(rows.takeError()));
     }
+    if (keys.empty()) {
+      rows->clear(); // nothing is launched
+    }
     return std::make_unique<PlanRows>(std::move(*rows), "row");
   }
 

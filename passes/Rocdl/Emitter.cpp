@@ -206,9 +206,12 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case<tile::StackOp>([&](auto stack) { return emitStack(stack); })
       .Case<tile::UniformOp>([&](auto uniform) {
         Value held = element(parts(uniform.getSource()), 0);
-        Value bits = LLVM::BitcastOp::create(b, loc, b.getI32Type(), held);
+        auto cast = [&](Type type, Value value) {
+          return b.createOrFold<LLVM::BitcastOp>(loc, type, value);
+        };
+        Value bits = cast(b.getI32Type(), held);
         bits = ROCDL::ReadfirstlaneOp::create(b, loc, b.getI32Type(), bits);
-        Value scalar = LLVM::BitcastOp::create(b, loc, uniform.getType(), bits);
+        Value scalar = cast(uniform.getType(), bits);
         scalars.map(uniform.getResult(), scalar);
         return success();
       })

@@ -284,9 +284,9 @@ Value PlanKernel::choose() {
       [&](Value first, ValueRange carried) -> Carried {
         Value blocks = loadBlocks(first, requestsPerLane, slice(1));
         Value like = carried[0];
-        Value slots = divideUp(t.broadcast(blocks, {1}, like),
-                               t.broadcast(perSlot, {0}, like),
-                               t.broadcast(inverse, {0}, like));
+        Value slots = divideUp(t.broadcast(blocks, {0}, like),
+                               t.broadcast(perSlot, {1}, like),
+                               t.broadcast(inverse, {1}, like));
         return {t.add(like, make<arith::MaxSIOp>(slots, all(1, slots)))};
       });
   Value slots = t.create<tile::ReduceOp>(
