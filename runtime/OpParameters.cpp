@@ -132,6 +132,41 @@ static constexpr OpParameter moeRouteParameters[] = {
 };
 
 //===----------------------------------------------------------------------===//
+// tenon.moe_experts
+//===----------------------------------------------------------------------===//
+
+static constexpr std::string_view activations[] = {"situ", "silu"};
+static constexpr std::string_view operandFormats[] = {"bf16", "fp8", "fp4"};
+static constexpr std::string_view routeFormats[] = {"bf16", "f32", "fp8"};
+static constexpr std::string_view scaleModes[] = {"up", "floor", "even"};
+static constexpr std::string_view w13Orders[] = {"packed", "aiter",
+                                                 "aiter_interleaved"};
+static constexpr std::string_view w2Orders[] = {"packed", "aiter"};
+
+static constexpr OpParameter moeExpertsParameters[] = {
+    {"E", "896", "experts on this rank", {}},
+    {"K", "16", "experts of a token", {}},
+    {"D", "3584", "width of x and out", {}},
+    {"I", "384", "width of an expert", {}},
+    {"activation", "situ", "what becomes of gate and up", activations},
+    {"beta", "4.0", "of the activation situ", {}},
+    {"linear_beta", "25.0", "of the activation situ", {}},
+    {"input", "bf16", "what x is rounded to", operandFormats},
+    {"intermediate", "bf16", "what the activation's result is rounded to",
+     operandFormats},
+    {"routes", "bf16",
+     "what rows of routes are rounded to; fp8: they are the result, not summed",
+     routeFormats},
+    {"scale_mode", "up", "how scales of fp8 and fp4 are chosen", scaleModes},
+    {"w13", "packed", "order of w13 and its scales", w13Orders},
+    {"w2", "packed", "order of w2 and its scales", w2Orders},
+    {"map", "off", "whether the operand expert_map is present", onOff},
+    {"G", "896", "size of expert_map", {}},
+    {"num_tokens", "off", "whether the operand num_tokens is present", onOff},
+    {"expected_tokens", "16", "the T that schedules are ranked for", {}, "T"},
+};
+
+//===----------------------------------------------------------------------===//
 // tenon.mla_merge and tenon.mla_scale
 //===----------------------------------------------------------------------===//
 
@@ -216,6 +251,8 @@ static constexpr OpEntry entries[] = {
      mlaMergeParameters},
     {"mla_scale", "a rank's own part of attention, weighted for a sum",
      mlaScaleParameters},
+    {"moe_experts", "the gated feed-forward layers of the K experts of a token",
+     moeExpertsParameters},
     {"moe_route", "the K experts of each token and their weights",
      moeRouteParameters},
     {"pack", "weights from row-major into the order that a kernel reads",

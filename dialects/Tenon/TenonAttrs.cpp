@@ -7,6 +7,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tenon::spec;
@@ -74,11 +75,22 @@ bool WeightLayoutAttr::isIdentity() const { return false; }
 LogicalResult WeightLayoutAttr::verifyLayout(
     ArrayRef<int64_t> shape,
     function_ref<InFlightDiagnostic()> emitError) const {
-  if (shape.size() != 2) {
-    return emitError() << "weights have 2 dimensions [N, K], found "
+  if (shape.size() != 2 && shape.size() != 3) {
+    return emitError() << "weights have 2 dimensions [N, K], or 3 with experts "
+                          "in front, found "
                        << shape.size();
   }
   return success();
+}
+
+int64_t WeightLayoutAttr::getExpertBytes(MemRefType type) {
+  assert(type.getRank() == 3 && "weights of experts");
+  int64_t rows = type.getDimSize(1), columns = type.getDimSize(2);
+  // Scales of AITER's orders have a multiple of 32 rows.
+  return isa<Float8E8M0FNUType>(type.getElementType())
+             ? llvm::alignTo(rows, 32) * llvm::alignTo(columns, 8)
+             : llvm::alignTo(rows, 16) * columns *
+                   type.getElementTypeBitWidth() / 8;
 }
 
 LogicalResult WeightLayoutAttr::getStridesAndOffset(ArrayRef<int64_t>,

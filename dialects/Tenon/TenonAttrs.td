@@ -61,6 +61,20 @@ def Tenon_Scoring : Tenon_Enum<"Scoring", "how logits of experts become scores",
     I32EnumAttrCase<"Sigmoid", 0, "sigmoid">, I32EnumAttrCase<"Softmax", 1, "softmax">]>;
 def Tenon_ScoringAttr : EnumAttr<Tenon_Dialect, Tenon_Scoring, "scoring">;
 
+def Tenon_Activation : Tenon_Enum<"Activation", "what becomes of gate and up", [
+    I32EnumAttrCase<"SiTU", 0, "situ">, I32EnumAttrCase<"SiLU", 1, "silu">]>;
+def Tenon_ActivationAttr : EnumAttr<Tenon_Dialect, Tenon_Activation, "activation">;
+
+def Tenon_Format : Tenon_Enum<"Format", "what values are rounded to", [
+    I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"BF16", 1, "bf16">,
+    I32EnumAttrCase<"FP8", 2, "fp8">, I32EnumAttrCase<"FP4", 3, "fp4">]>;
+def Tenon_FormatAttr : EnumAttr<Tenon_Dialect, Tenon_Format, "format">;
+
+def Tenon_ScaleMode : Tenon_Enum<"ScaleMode", "how the scale of a block is chosen", [
+    I32EnumAttrCase<"Up", 0, "up">, I32EnumAttrCase<"Floor", 1, "floor">,
+    I32EnumAttrCase<"Even", 2, "even">]>;
+def Tenon_ScaleModeAttr : EnumAttr<Tenon_Dialect, Tenon_ScaleMode, "scale_mode">;
+
 def Tenon_WeightOrder : Tenon_Enum<"WeightOrder", "order of the elements of weights", [
     I32EnumAttrCase<"Packed", 0, "packed">, I32EnumAttrCase<"Aiter", 1, "aiter">,
     I32EnumAttrCase<"AiterInterleaved", 2, "aiter_interleaved">]>;
@@ -72,7 +86,8 @@ def Tenon_WeightLayoutAttr : AttrDef<Tenon_Dialect, "WeightLayout",
   let summary = "The layout of weights, or of their scales, that are not row-major";
   let description = [{
     The layout of a memref `[N, K]` of weights, or `[N, K/32]` of their scales, whose
-    elements have been reordered for the kernel. The sizes are those of the row-major
+    elements have been reordered for the kernel; or of E experts, `[E, N, K]` and
+    `[E, N, K/32]`. The sizes are those of the row-major
     form, so the order is part of the type: a kernel built for one refuses the others.
     Row-major operands are plain strided memrefs.
 
@@ -100,9 +115,18 @@ def Tenon_WeightLayoutAttr : AttrDef<Tenon_Dialect, "WeightLayout",
     `packed` weights are the same bytes where both exist. `aiter_interleaved` is `aiter`
     after rows of gate and rows of up, the halves of N, have been made to alternate by 16.
     What fills up may be read but is never needed: it does not change a result.
+
+    **Experts** follow each other. In the order `packed` each is filled up like a single
+    matrix. The orders of AITER need N to be a multiple of 32, then the scales of all
+    experts are those of one matrix of E * N rows: only the last is filled up to 256 rows.
   }];
   let parameters = (ins EnumParameter<Tenon_WeightOrder>:$order);
   let assemblyFormat = "`<` $order `>`";
+  let extraClassDeclaration = [{
+    /// Bytes from one expert to the next of weights or scales \p type, a memref
+    /// [E, N, K] with static N and K in a layout of this kind.
+    static int64_t getExpertBytes(::mlir::MemRefType type);
+  }];
 }
 
 #endif // TENON_DIALECTS_TENON_TENONATTRS_TD

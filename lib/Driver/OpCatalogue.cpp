@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -294,6 +295,65 @@ static std::string moeRouteSpec(Values values) {
 }
 
 //===----------------------------------------------------------------------===//
+// tenon.moe_experts
+//===----------------------------------------------------------------------===//
+
+static std::string moeExpertsSpec(Values values) {
+  auto number = [&](const char *name) {
+    int64_t value = 0;
+    (void)StringRef(values[name]).getAsInteger(10, value);
+    return value;
+  };
+  int64_t d = number("D"), i = number("I");
+  bool isSum = values["routes"] != "fp8";
+  std::string perToken = fmt::format("memref<?x{}x", values["K"]);
+  std::string rows = fmt::format("memref<?x{}xbf16, strided<[?, 1]>>", d);
+  std::vector<Operand> operands = {{"x", rows}, {"ids", perToken + "i32>"}};
+  if (isSum) {
+    operands.emplace_back("weights", perToken + "f32>");
+  }
+  auto weights = [&](const std::string &name, int64_t n, int64_t k) {
+    auto type = [&](int64_t columns, const char *element) {
+      return fmt::format("memref<{}x{}x{}x{}, #tenon.weight_layout<{}>>",
+                         values["E"], n, columns, element, values[name]);
+    };
+    operands.emplace_back(name, type(k, "f4E2M1FN"));
+    operands.emplace_back(name + "_scale", type(k / 32, "f8E8M0FNU"));
+  };
+  weights("w13", 2 * i, d);
+  weights("w2", d, i);
+  if (values["map"] == "on") {
+    operands.emplace_back("expert_map",
+                          fmt::format("memref<{}xi32>", values["G"]));
+  }
+  if (values["num_tokens"] == "on") {
+    operands.emplace_back("num_tokens", "memref<1xi32>");
+  }
+  // Codes and their scales, in whole lines of 64 bytes.
+  operands.emplace_back(
+      "out",
+      isSum ? rows
+            : fmt::format("{}{}xi8>", perToken, llvm::alignTo(d + d / 32, 64)));
+  std::string attrs =
+      fmt::format("{{activation = #tenon<activation {}>", values["activation"]);
+  if (values["activation"] == "situ") {
+    attrs += fmt::format(", beta = {} : f64, linear_beta = {} : f64",
+                         floatText(values["beta"]),
+                         floatText(values["linear_beta"]));
+  }
+  for (const char *name : {"input", "intermediate", "routes"}) {
+    attrs += fmt::format(", {} = #tenon<format {}>", name, values[name]);
+  }
+  attrs +=
+      fmt::format(", scale_mode = #tenon<scale_mode {}>", values["scale_mode"]);
+  if (values["expected_tokens"] != "16") {
+    attrs +=
+        fmt::format(", expected_tokens = {} : i64", values["expected_tokens"]);
+  }
+  return functionText("moe_experts", operands, {}, attrs + "}");
+}
+
+//===----------------------------------------------------------------------===//
 // tenon.mla_merge and tenon.mla_scale
 //===----------------------------------------------------------------------===//
 
@@ -440,6 +500,7 @@ static std::string (*writerOf(std::string_view op))(Values) {
          : op == "mla_merge"   ? mlaMergeSpec
          : op == "mla_plan"    ? mlaPlanSpec
          : op == "mla_scale"   ? mlaScaleSpec
+         : op == "moe_experts" ? moeExpertsSpec
          : op == "moe_route"   ? moeRouteSpec
                                : kdaDecodeSpec;
 }

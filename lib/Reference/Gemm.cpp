@@ -4,11 +4,10 @@
 #include "tenon/Reference/Gemm.h"
 
 #include "Activation.h"
+#include "Products.h"
 #include "TakeOperand.h"
 
 #include "llvm/ADT/STLExtras.h"
-
-#include <array>
 
 namespace tenon::reference {
 
@@ -165,32 +164,9 @@ std::vector<double> Gemm::scaled(const TensorView &data,
 /// columns to compute, from row \p first on; row-major.
 std::vector<double> Gemm::products(llvm::ArrayRef<std::vector<double>> rows,
                                    int64_t first) const {
-  // The rows of weights that share a pass over a row of x: independent sums
-  // keep the multipliers busy.
-  constexpr int64_t groupSize = 16;
-  const int64_t count = columnRange.size(), k = depth();
-  std::vector<double> result(rows.size() * count);
-  std::vector<double> group(k * groupSize);
-  for (int64_t begin = 0; begin < count; begin += groupSize) {
-    int64_t used = std::min(groupSize, count - begin);
-    for (int64_t column = 0; column < used; ++column) {
-      std::vector<double> values =
-          scaled(weights, weightScale, first + begin + column);
-      for (int64_t i = 0; i < k; ++i) {
-        group[i * groupSize + column] = values[i];
-      }
-    }
-    for (auto [index, row] : llvm::enumerate(rows)) {
-      std::array<double, groupSize> sums = {};
-      for (int64_t i = 0; i < k; ++i) {
-        for (int64_t column = 0; column < groupSize; ++column) {
-          sums[column] += row[i] * group[i * groupSize + column];
-        }
-      }
-      std::copy_n(sums.begin(), used, &result[index * count + begin]);
-    }
-  }
-  return result;
+  return reference::products(rows, columnRange.size(), [&](int64_t column) {
+    return scaled(weights, weightScale, first + column);
+  });
 }
 
 /// What is computed of row \p row, without its values.

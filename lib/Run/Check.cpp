@@ -130,6 +130,10 @@ static llvm::Error compareRegion(sim::Memory &memory, const Operand &operand,
     findings.errors.addExact(region, codes);
     return llvm::Error::success();
   }
+  if (region.valuesOf) {
+    findings.errors.add(region, region.valuesOf(codes));
+    return llvm::Error::success();
+  }
   std::vector<double> values;
   values.reserve(codes.size());
   for (uint64_t code : codes) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "GemmHarness.h"
+#include "ReorderedSource.h"
 
 #include "tenon/Reference/Gemm.h"
-#include "tenon/Reference/WeightOrder.h"
 #include "tenon/Run/Run.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -73,7 +73,7 @@ public:
   std::optional<llvm::DenseSet<uint64_t>>
   liveRows(llvm::StringRef operand, const Views &integers,
            const Dims &dims) const override;
-  llvm::Expected<std::optional<std::vector<uint8_t>>>
+  llvm::Expected<std::optional<Reordered>>
   reordered(llvm::StringRef operand,
             const reference::TensorView &view) const override;
   llvm::Expected<std::unique_ptr<Expectation>>
@@ -227,27 +227,18 @@ GemmHarness::liveRows(llvm::StringRef operand, const Views &,
   return rows;
 }
 
-llvm::Expected<std::optional<std::vector<uint8_t>>>
+llvm::Expected<std::optional<Reordered>>
 GemmHarness::reordered(llvm::StringRef operand,
                        const reference::TensorView &view) const {
-  if (operand == "x_scale" && packedXScale) {
-    auto bytes = reference::orderScales(view, reference::WeightOrder::Packed);
-    if (!bytes) {
-      return bytes.takeError();
-    }
-    return std::optional(std::move(*bytes));
-  }
+  bool ofX = operand == "x_scale" && packedXScale;
   bool isScale = operand == "weight_scale";
-  if (!weightOrder || (operand != "weights" && !isScale)) {
-    return std::optional<std::vector<uint8_t>>();
-  }
+  bool ofWeights = weightOrder && (operand == "weights" || isScale);
   // A scale per row stays where it is.
-  if (isScale && view.type != ElementType::E8M0) {
-    return std::optional<std::vector<uint8_t>>();
+  if (!(ofX || ofWeights) || (isScale && view.type != ElementType::E8M0)) {
+    return std::nullopt;
   }
-  reference::WeightOrder order = hostOrder(*weightOrder);
-  auto bytes = isScale ? reference::orderScales(view, order)
-                       : reference::orderWeights(view, order);
+  auto bytes = reorder(view, ofX ? reference::WeightOrder::Packed
+                                 : hostOrder(*weightOrder));
   if (!bytes) {
     return llvm::make_error<InputError>(
         (operand + ": " + llvm::toString(bytes.takeError())).str());

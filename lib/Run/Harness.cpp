@@ -9,6 +9,7 @@
 #include "KdaPrefillHarness.h"
 #include "MlaDecodeHarness.h"
 #include "MlaMergeHarness.h"
+#include "MoeExpertsHarness.h"
 #include "MoeRouteHarness.h"
 #include "PackHarness.h"
 
@@ -31,9 +32,9 @@ void Expectation::skip(
 
 Harness::~Harness() = default;
 
-llvm::Expected<std::optional<std::vector<uint8_t>>>
+llvm::Expected<std::optional<Reordered>>
 Harness::reordered(llvm::StringRef, const reference::TensorView &) const {
-  return std::optional<std::vector<uint8_t>>();
+  return std::nullopt;
 }
 
 std::optional<uint64_t>
@@ -48,6 +49,8 @@ llvm::Error Harness::expandLists(Lists &, Dims &) const {
 std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
   std::unique_ptr<Harness> harness;
   module.walk([&](spec::GemmOp op) { harness = createGemmHarness(op); });
+  module.walk(
+      [&](spec::MoeExpertsOp op) { harness = createMoeExpertsHarness(op); });
   module.walk(
       [&](spec::MoeRouteOp op) { harness = createMoeRouteHarness(op); });
   module.walk([&](spec::PackOp op) { harness = createPackHarness(op); });

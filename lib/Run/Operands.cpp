@@ -397,8 +397,8 @@ static llvm::Error generate(Operand &operand, const Harness &harness,
     return inputError(operand.name + ": " + llvm::toString(source.takeError()));
   }
   operand.source = std::move(*source);
-  // Not the pools, which are large and read once.
-  constexpr uint64_t largestKept = uint64_t(1) << 30;
+  // Not the pools, which are larger and read once.
+  constexpr uint64_t largestKept = uint64_t(1) << 31;
   uint64_t bytes = operand.view.spanBytes();
   if (operand.access == runtime::OperandAccess::Read && bytes <= largestKept) {
     operand.source =
@@ -560,20 +560,14 @@ llvm::Error Operands::allocate(sim::Memory &memory) {
     allocation.name = operand.name;
     uint64_t bytes = operand.inMemory().spanBytes();
     if (operand.image) {
-      bytes = operand.image->size();
-      allocation.fill = [image = llvm::ArrayRef<uint8_t>(*operand.image)](
-                            uint64_t offset,
-                            llvm::MutableArrayRef<uint8_t> page) {
-        llvm::copy(image.drop_front(offset).take_front(page.size()),
-                   page.begin());
-      };
-    } else {
-      allocation.fill =
-          [source = operand.source.get()](uint64_t offset,
-                                          llvm::MutableArrayRef<uint8_t> page) {
-            source->read(offset, page);
-          };
+      bytes = operand.image->bytes;
     }
+    allocation.fill = [source = operand.image ? operand.image->source.get()
+                                              : operand.source.get()](
+                          uint64_t offset,
+                          llvm::MutableArrayRef<uint8_t> page) {
+      source->read(offset, page);
+    };
     auto address = memory.allocate(bytes, allocation);
     if (!address) {
       return inputError(operand.name + ": " +

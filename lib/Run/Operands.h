@@ -17,7 +17,7 @@ struct Operand {
   reference::TensorView view;
   std::unique_ptr<reference::ByteSource> source;
   /// What lies in memory instead, when the elements have been reordered.
-  std::optional<std::vector<uint8_t>> image;
+  std::optional<Reordered> image;
   /// The bytes that lie in memory instead, when the op reorders what it writes.
   std::optional<reference::TensorView> stored;
   uint64_t address = 0;

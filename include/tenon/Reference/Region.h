@@ -6,9 +6,11 @@
 
 #include "tenon/Reference/ElementType.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +51,9 @@ struct Region {
   /// What it is measured against where an operand is measured more than once:
   /// each has its own tolerance.
   std::string against;
+  /// Where it is set: the values of the block from its codes, as many as are
+  /// expected; elsewhere each element is one.
+  std::function<std::vector<double>(llvm::ArrayRef<uint64_t>)> valuesOf;
   std::vector<double> expected;        ///< row-major; unless exact
   std::vector<uint64_t> expectedCodes; ///< row-major; when exact
 };

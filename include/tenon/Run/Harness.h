@@ -56,6 +56,12 @@ public:
   virtual uint64_t workUnits() const = 0;
 };
 
+/// What lies in memory instead of an operand whose elements are reordered.
+struct Reordered {
+  uint64_t bytes = 0;
+  std::unique_ptr<reference::ByteSource> source;
+};
+
 class Harness {
 public:
   virtual ~Harness();
@@ -97,8 +103,8 @@ public:
   virtual unsigned rowDims(llvm::StringRef operand) const { return 1; }
 
   /// The bytes of an operand in memory where its elements have been reordered;
-  /// none where they lie as its view says.
-  virtual llvm::Expected<std::optional<std::vector<uint8_t>>>
+  /// none where they lie as its view says. The source of \p view outlives them.
+  virtual llvm::Expected<std::optional<Reordered>>
   reordered(llvm::StringRef operand, const reference::TensorView &view) const;
 
   /// The number of bytes in memory of an operand that the op reorders when it
