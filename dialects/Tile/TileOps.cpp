@@ -163,38 +163,51 @@ static LogicalResult verifyAccess(Operation *op, ViewType view,
   return success();
 }
 
+/// What gathering loads and scattering stores have in common.
+static LogicalResult verifyRows(Operation *op, Value rows, Value view,
+                                RankedTensorType tile, OperandRange offsets) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  if (tile.getRank() == 0 || type.getRank() != 1 ||
+      !type.getElementType().isInteger(32) ||
+      type.getDimSize(0) != tile.getDimSize(0)) {
+    return op->emitOpError("takes one i32 row for each of dimension 0 of ")
+           << tile << ", found " << type;
+  }
+  auto made = view.getDefiningOp<ViewOp>();
+  if ((made && !made.getDimBlocks().front().empty()) || offsets.empty() ||
+      getConstantIntValue(OpFoldResult(offsets.front())) != 0) {
+    return op->emitOpError(isa<LoadOp>(op) ? "gathers" : "scatters")
+           << " rows of a plain dimension 0 from offset 0";
+  }
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   if (getCoherent() && getStaged()) {
     return emitOpError("is coherent: copies into LDS go through the caches");
   }
+  auto tile = cast<RankedTensorType>(getType());
   if (Value rows = getRows()) {
-    auto type = cast<RankedTensorType>(rows.getType());
-    auto tile = cast<RankedTensorType>(getType());
-    if (tile.getRank() == 0 || type.getRank() != 1 ||
-        !type.getElementType().isInteger(32) ||
-        type.getDimSize(0) != tile.getDimSize(0)) {
-      return emitOpError("takes one i32 row for each of dimension 0 of ")
-             << tile << ", found " << type;
-    }
     if (getStaged()) {
       return emitOpError("is staged: copies into LDS do not gather rows");
     }
-    auto view = getView().getDefiningOp<ViewOp>();
-    if ((view && !view.getDimBlocks().front().empty()) ||
-        getOffsets().empty() ||
-        getConstantIntValue(OpFoldResult(getOffsets().front())) != 0) {
-      return emitOpError("gathers rows of a plain dimension 0 from offset 0");
+    if (failed(verifyRows(*this, rows, getView(), tile, getOffsets()))) {
+      return failure();
     }
   }
-  return verifyAccess(*this, getView().getType(),
-                      cast<RankedTensorType>(getType()), getOffsets().size(),
+  return verifyAccess(*this, getView().getType(), tile, getOffsets().size(),
                       getLimits().size(), getLimitDivisors());
 }
 
 LogicalResult StoreOp::verify() {
-  return verifyAccess(
-      *this, getView().getType(), cast<RankedTensorType>(getValue().getType()),
-      getOffsets().size(), getLimits().size(), getLimitDivisors());
+  auto tile = cast<RankedTensorType>(getValue().getType());
+  if (Value rows = getRows()) {
+    if (failed(verifyRows(*this, rows, getView(), tile, getOffsets()))) {
+      return failure();
+    }
+  }
+  return verifyAccess(*this, getView().getType(), tile, getOffsets().size(),
+                      getLimits().size(), getLimitDivisors());
 }
 
 //===----------------------------------------------------------------------===//
@@ -345,34 +358,6 @@ LogicalResult MmaOp::verify() {
     return failure();
   }
   return verifyMmaAttributes(*this, rank);
-}
-
-LogicalResult DequantizeOp::verify() {
-  auto codes = cast<RankedTensorType>(getCodes().getType());
-  auto scales = cast<RankedTensorType>(getScales().getType());
-  auto result = cast<RankedTensorType>(getType());
-  if (!codes.getElementType().isInteger(8) ||
-      !isa<Float8E8M0FNUType>(scales.getElementType()) ||
-      !(result.getElementType().isBF16() || result.getElementType().isF16())) {
-    return emitOpError("makes bf16 or f16 of i8 codes and f8E8M0FNU scales, "
-                       "found ")
-           << result << " of " << codes << " and " << scales;
-  }
-  int64_t rank = result.getRank();
-  int64_t dim = getDim();
-  bool fits = codes.getRank() == rank && scales.getRank() == rank && dim < rank;
-  for (int64_t other = 0; fits && other < rank; ++other) {
-    int64_t extent = result.getDimSize(other);
-    fits = codes.getDimSize(other) * (other == dim ? 2 : 1) == extent &&
-           scales.getDimSize(other) * (other == dim ? MmaOp::scaleBlock : 1) ==
-               extent;
-  }
-  if (!fits) {
-    return emitOpError("has half as many codes and 1/32 as many scales as "
-                       "results along dimension ")
-           << dim << ", found " << codes << ", " << scales << " and " << result;
-  }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,21 +4,8 @@
 #ifndef TENON_DIALECTS_TILE_TILEOPS_TD
 #define TENON_DIALECTS_TILE_TILEOPS_TD
 
-include "dialects/Tile/TileAttrs.td"
-include "dialects/Tile/TileDialect.td"
-include "dialects/Tile/TileTypes.td"
-include "mlir/IR/CommonTypeConstraints.td"
-include "mlir/Interfaces/FunctionInterfaces.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-include "mlir/IR/SymbolInterfaces.td"
-
-class Tile_Op<string opMnemonic, list<Trait> traits = []>
-    : Op<Tile_Dialect, opMnemonic, traits>;
-
-/// A tile: a ranked tensor of static shape.
-def Tile_Tensor : StaticShapeTensorOf<[AnyType]>;
-/// A scalar that is the same in every lane of the workgroup.
-def Tile_Uniform : AnyTypeOf<[I1, I32, I64, F32]>;
+include "dialects/Tile/ScaleOps.td"
+include "dialects/Tile/TileOp.td"
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -196,17 +183,21 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
   let description = [{
     Where the tile's layout replicates an element, one owner writes it.
     `limits` are as for `tile.load`: elements at or beyond are not written.
+    With `rows` the elements `[i, j, ...]` are written to the view's row `rows[i]`,
+    as `tile.load` reads them; a negative row is not written. Rows that are written
+    are different ones.
     With `coherent` the access goes past the caches that only a part of the chip
     shares, for data that other workgroups of the same launch read; `tile.arrive`
     orders such accesses.
   }];
   let arguments = (ins Tile_Tensor:$value, Tile_ViewType:$view,
                        Variadic<I32>:$offsets, Variadic<I32>:$limits,
+                       Optional<Tile_Tensor>:$rows,
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
                        UnitAttr:$nontemporal, UnitAttr:$coherent);
   let assemblyFormat = [{
-    $value `,` $view `[` $offsets `]` (`within` `[` $limits^ `]`)? attr-dict `:`
-    type($value) `,` type($view)
+    $value `,` $view `[` $offsets `]` (`rows` $rows^ `:` type($rows))?
+    (`within` `[` $limits^ `]`)? attr-dict `:` type($value) `,` type($view)
   }];
   let hasVerifier = 1;
 }
@@ -216,7 +207,8 @@ def Tile_ArriveOp : Tile_Op<"arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let description = [{
     Adds one to a counter in device memory that `count` workgroups share, and says
     how many have been there before: the one that finds `count - 1` is the last. It
-    leaves zero, so that the counter can be used again.
+    leaves zero, so that the counter can be used again. `count` is at least 1 and
+    the same for all.
 
     Coherent stores of all waves before it are visible to coherent loads of a
     workgroup that arrives later, behind its own `tile.arrive`. Nothing else is:
@@ -226,13 +218,13 @@ def Tile_ArriveOp : Tile_Op<"arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
     `tile-assign-layouts` sets aside where there is more than one wave.
 
     ```mlir
-    %before = tile.arrive %counter of 4 : !tile.ptr<i32>
+    %before = tile.arrive %counter of %c4 : !tile.ptr<i32>
     %last = arith.cmpi eq, %before, %c3 : i32
     scf.if %last {
     ```
   }];
   let arguments = (ins Tile_PtrType:$counter,
-                       ConfinedAttr<I32Attr, [IntPositive]>:$count,
+                       I32:$count,
                        Optional<Tile_LdsType>:$buffer);
   let results = (outs I32:$before);
   let assemblyFormat = [{
@@ -400,7 +392,8 @@ def Tile_StackOp : Tile_Op<"stack", [Pure]> {
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "Combines the elements of a tile along some dimensions";
   let description = [{
-    The order is fixed by the layout and is part of the kernel's numbers:
+    Elements are `f32`, or `i32`, of which `max` is that of signed numbers. The order
+    is fixed by the layout and is part of the kernel's numbers:
     registers in ascending order (as two interleaved chains where the lowest
     register bit runs along a reduced dimension), then lanes. The result has the
     operand's layout without the reduced dimensions; then all lanes end with the
@@ -553,29 +546,6 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AttrSizedOperandSegments,
     static constexpr int64_t scaleBlock = 32;
     ::tenon::layout::Contraction getContractionOrder();
   }];
-}
-
-def Tile_DequantizeOp : Tile_Op<"dequantize", [Pure]> {
-  let summary = "FP4 codes times their scales";
-  let description = [{
-    `codes` of `i8` hold two FP4 (E2M1) values per byte along dimension `dim`, the
-    first in the low bits; `scales` has an E8M0 scale for each 32 values along it.
-    The result, `bf16` or `f16`, is each value times its scale, rounded to nearest
-    even (exact in bf16 but for subnormal results). A scale of NaN makes NaN.
-
-    ```mlir
-    %w = tile.dequantize %c, %s dim 0
-        : tensor<64x16xi8>, tensor<4x16xf8E8M0FNU> -> tensor<128x16xbf16>
-    ```
-  }];
-  let arguments = (ins Tile_Tensor:$codes, Tile_Tensor:$scales,
-                       ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
-  let results = (outs Tile_Tensor:$result);
-  let assemblyFormat = [{
-    $codes `,` $scales `dim` $dim attr-dict `:` type($codes) `,` type($scales) `->`
-    type($result)
-  }];
-  let hasVerifier = 1;
 }
 
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {

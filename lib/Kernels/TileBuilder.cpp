@@ -85,8 +85,25 @@ Value TileBuilder::load(Value view, ArrayRef<Value> offsets,
 
 void TileBuilder::store(Value value, Value view, ArrayRef<Value> offsets,
                         bool nontemporal, const Limits &limits) {
-  create<tile::StoreOp>(value, view, offsets, limits.values, limits.divisors,
-                        nontemporal, /*coherent=*/false);
+  create<tile::StoreOp>(value, view, offsets, limits.values, /*rows=*/Value(),
+                        limits.divisors, nontemporal, /*coherent=*/false);
+}
+
+void TileBuilder::scatter(Value value, Value view, Value rows,
+                          ArrayRef<Value> offsets, const Limits &limits) {
+  create<tile::StoreOp>(value, view, offsets, limits.values, rows,
+                        limits.divisors, /*nontemporal=*/false,
+                        /*coherent=*/false);
+}
+
+Value TileBuilder::gather(Value view, Value rows, ArrayRef<Value> offsets,
+                          ArrayRef<int64_t> shape, tile::LayoutAttr layout,
+                          const Limits &limits) {
+  auto type = RankedTensorType::get(
+      shape, cast<tile::ViewType>(view.getType()).getElementType(), layout);
+  return create<tile::LoadOp>(type, view, offsets, limits.values, rows,
+                              limits.divisors, /*nontemporal=*/false,
+                              /*staged=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,14 +148,6 @@ Value TileBuilder::splat(Value scalar, Value like) {
                                scalar);
 }
 
-Value TileBuilder::broadcast(Value source, ArrayRef<int64_t> dims, Value like) {
-  RankedTensorType type = tileOf(like);
-  return create<tile::BroadcastOp>(
-      RankedTensorType::get(type.getShape(), tileOf(source).getElementType(),
-                            type.getEncoding()),
-      source, dims);
-}
-
 /// The type that a reduction of \p type over \p dims leaves.
 static RankedTensorType reducedType(RankedTensorType type,
                                     ArrayRef<int64_t> dims) {
@@ -155,6 +164,24 @@ static RankedTensorType reducedType(RankedTensorType type,
                                    layout.getLayout().slice(removed));
   }
   return RankedTensorType::get(shape, type.getElementType(), layout);
+}
+
+Value TileBuilder::uniform(Value tile) {
+  return create<tile::UniformOp>(tileOf(tile).getElementType(), tile);
+}
+
+Value TileBuilder::reduce(tile::ReduceKind kind, Value source,
+                          ArrayRef<int64_t> dims) {
+  return create<tile::ReduceOp>(reducedType(tileOf(source), dims), kind, source,
+                                b.getDenseI64ArrayAttr(dims));
+}
+
+Value TileBuilder::broadcast(Value source, ArrayRef<int64_t> dims, Value like) {
+  RankedTensorType type = tileOf(like);
+  return create<tile::BroadcastOp>(
+      RankedTensorType::get(type.getShape(), tileOf(source).getElementType(),
+                            type.getEncoding()),
+      source, dims);
 }
 
 Value TileBuilder::dot(Value a, Value c, ArrayRef<int64_t> dims,

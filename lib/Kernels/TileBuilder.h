@@ -60,6 +60,13 @@ public:
   void store(mlir::Value value, mlir::Value view,
              llvm::ArrayRef<mlir::Value> offsets, bool nontemporal = false,
              const Limits &limits = {});
+  /// Rows \p rows of a view (see tile.load and tile.store), an i32 tile.
+  mlir::Value gather(mlir::Value view, mlir::Value rows,
+                     llvm::ArrayRef<mlir::Value> offsets,
+                     llvm::ArrayRef<int64_t> shape,
+                     tile::LayoutAttr layout = {}, const Limits &limits = {});
+  void scatter(mlir::Value value, mlir::Value view, mlir::Value rows,
+               llvm::ArrayRef<mlir::Value> offsets, const Limits &limits = {});
   /// @}
 
   /// \name Tiles
@@ -71,6 +78,11 @@ public:
   /// A tile of the type of \p like whose elements equal \p scalar, a uniform
   /// scalar or a tile of rank 0.
   mlir::Value splat(mlir::Value scalar, mlir::Value like);
+  /// The element of a tile of rank 0.
+  mlir::Value uniform(mlir::Value tile);
+  /// A reduction that leaves the layout without the reduced dimensions.
+  mlir::Value reduce(tile::ReduceKind kind, mlir::Value source,
+                     llvm::ArrayRef<int64_t> dims);
   mlir::Value broadcast(mlir::Value source, llvm::ArrayRef<int64_t> dims,
                         mlir::Value like);
   /// \p layout: of the result, when it is not the reduced one.

@@ -247,9 +247,9 @@ FailureOr<MmaLayouts> assign::operandLayouts(tile::MmaOp mma,
   return layouts;
 }
 
-/// Where threads need the rows that \p load gathers.
-static std::optional<layout::Layout> rowsLayout(tile::LoadOp load) {
-  tile::LayoutAttr layout = tile::getLayout(load.getType());
+/// Where threads need the rows of \p tile that is gathered or scattered.
+static std::optional<layout::Layout> rowsLayout(Value tile) {
+  tile::LayoutAttr layout = tile::getLayout(tile.getType());
   if (!layout) {
     return std::nullopt;
   }
@@ -286,6 +286,10 @@ std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
   }
   if (auto load = dyn_cast<tile::LoadOp>(user)) {
     return load.getRows() == value ? rowsLayout(load) : std::nullopt;
+  }
+  if (auto store = dyn_cast<tile::StoreOp>(user)) {
+    return store.getRows() == value ? rowsLayout(store.getValue())
+                                    : std::nullopt;
   }
   if (auto broadcast = dyn_cast<tile::BroadcastOp>(user)) {
     tile::LayoutAttr layout = tile::getLayout(broadcast.getType());
@@ -402,6 +406,21 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
           }
         }
       })
+      .Case<tile::QuantizeOp>([&](auto quantize) {
+        // As the reduction from which the scales come.
+        if (value != quantize.getValues()) {
+          return;
+        }
+        for (auto [other, factor] :
+             {std::pair(quantize.getResult(), quantize.getPacking()),
+              std::pair(quantize.getScales(), tile::MmaOp::scaleBlock)}) {
+          if (auto coarse = layout.coarsen(quantize.getDim(), factor)) {
+            assignTile(other, *coarse);
+          } else {
+            llvm::consumeError(coarse.takeError());
+          }
+        }
+      })
       .Case<tile::TopKOp>([&](auto top) {
         if (value == top.getValues() || value == top.getIds()) {
           assignTile(top.getValues(), layout);
@@ -456,8 +475,8 @@ SmallVector<Value> assign::tiedTo(Value value) {
     }
     if (!isElementwise(op) &&
         !isa<tile::SplitOp, tile::ExtractOp, tile::StackOp, tile::TransposeOp,
-             tile::ReduceOp, tile::DotOp, tile::BroadcastOp,
-             tile::DequantizeOp>(op)) {
+             tile::ReduceOp, tile::DotOp, tile::BroadcastOp, tile::DequantizeOp,
+             tile::QuantizeOp>(op)) {
       return;
     }
     llvm::append_range(tied, op->getOperands());
@@ -496,22 +515,26 @@ LogicalResult assign::insertConversions(tile::KernelOp kernel) {
     }
     convertOperand(broadcast.getSourceMutable(), *wanted);
   }
-  SmallVector<tile::LoadOp> gathers;
-  kernel.walk([&](tile::LoadOp op) {
-    if (op.getRows()) {
-      gathers.push_back(op);
+  SmallVector<std::pair<OpOperand *, Value>> rows;
+  kernel.walk([&](Operation *op) {
+    if (auto gather = dyn_cast<tile::LoadOp>(op)) {
+      for (OpOperand &operand : MutableOperandRange(gather.getRowsMutable())) {
+        rows.emplace_back(&operand, gather.getResult());
+      }
+    } else if (auto scatter = dyn_cast<tile::StoreOp>(op)) {
+      for (OpOperand &operand : MutableOperandRange(scatter.getRowsMutable())) {
+        rows.emplace_back(&operand, scatter.getValue());
+      }
     }
   });
-  for (tile::LoadOp gather : gathers) {
-    std::optional<layout::Layout> wanted = rowsLayout(gather);
+  for (auto [operand, tile] : rows) {
+    std::optional<layout::Layout> wanted = rowsLayout(tile);
     if (!wanted) {
-      return gather.emitOpError("the layout ")
-             << tile::getLayout(gather.getType())
-             << " does not separate the rows that it gathers";
+      return operand->getOwner()->emitOpError("the layout ")
+             << tile::getLayout(tile.getType())
+             << " does not separate the rows that it gathers or scatters";
     }
-    for (OpOperand &rows : MutableOperandRange(gather.getRowsMutable())) {
-      convertOperand(rows, *wanted);
-    }
+    convertOperand(*operand, *wanted);
   }
   SmallVector<tile::MmaOp> products;
   kernel.walk([&](tile::MmaOp op) { products.push_back(op); });

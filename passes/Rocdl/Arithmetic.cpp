@@ -125,6 +125,9 @@ Parts Emitter::splat(Value scalar, int64_t registers) {
 /// Fails for tiles of 8-bit floats, which are held as bytes: they can be moved
 /// but not computed with.
 static LogicalResult checkArithmetic(Operation *op) {
+  if (isa<arith::BitcastOp>(op)) {
+    return success();
+  }
   for (Value value :
        llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
                            SmallVector<Value>(op->getResults()))) {
@@ -228,6 +231,15 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
     Parts emitted = fromElements(elements);
     tiles[result] = std::move(emitted);
     return success();
+  }
+  if (isa<arith::BitcastOp>(op)) {
+    Type from = getElementTypeOrSelf(op->getOperand(0).getType());
+    Type to = getElementTypeOrSelf(result.getType());
+    if (registerType(from) == registerType(to)) {
+      Parts same = parts(op->getOperand(0));
+      tiles[result] = std::move(same);
+      return success();
+    }
   }
   if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp>(op)) {
     return op->emitOpError("has no lowering to per-lane code");

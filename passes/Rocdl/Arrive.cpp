@@ -11,6 +11,8 @@
 
 #include "passes/Rocdl/Emitter.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::rocdl;
@@ -35,6 +37,12 @@ void Emitter::awaitStores() {
 /// returns it.
 Value Emitter::countArrival(tile::ArriveOp op, Value word) {
   Value counter = scalars.lookup(op.getCounter());
+  std::optional<int64_t> known =
+      getConstantIntValue(OpFoldResult(op.getCount()));
+  Value last =
+      known
+          ? i32(*known - 1)
+          : LLVM::SubOp::create(b, loc, scalars.lookup(op.getCount()), i32(1));
   Value isFirst =
       LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, threadId(), i32(0));
   Value none = LLVM::PoisonOp::create(b, loc, b.getI32Type());
@@ -49,8 +57,7 @@ Value Emitter::countArrival(tile::ArriveOp op, Value word) {
   // The last one of `count` wraps the counter to zero.
   Value old =
       LLVM::AtomicRMWOp::create(b, loc, LLVM::AtomicBinOp::uinc_wrap, counter,
-                                i32(static_cast<int64_t>(op.getCount()) - 1),
-                                LLVM::AtomicOrdering::monotonic, "agent");
+                                last, LLVM::AtomicOrdering::monotonic, "agent");
   if (word) {
     markLdsAccess(LLVM::StoreOp::create(b, loc, old, word, /*alignment=*/4));
   }

@@ -182,6 +182,8 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case<tile::MmaOp>([&](auto mma) { return emitMma(mma); })
       .Case<tile::DequantizeOp>(
           [&](auto dequantize) { return emitDequantize(dequantize); })
+      .Case<tile::QuantizeOp>(
+          [&](auto quantize) { return emitQuantize(quantize); })
       .Case<scf::ForOp>([&](auto loop) { return emitFor(loop); })
       .Case<scf::IfOp>([&](auto branch) { return emitIf(branch); })
       // Their ends are written by emitFor and emitIf.

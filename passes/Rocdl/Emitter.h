@@ -5,9 +5,9 @@
 // concern: Emitter.cpp (kernel, scalars), Arithmetic.cpp (element-wise ops and
 // renaming of registers), Memory.cpp (device memory), Lds.cpp (LDS), Copy.cpp
 // (copies into LDS, waits, barriers), Arrive.cpp (order between workgroups),
-// Mma.cpp (matrix products), Reduce.cpp (reductions), TopK.cpp, LaneMap.cpp
-// (thread index to coordinates), BlockedView.cpp (offsets along blocked
-// dimensions of views).
+// Mma.cpp (matrix products), Scales.cpp (FP4 and FP8 codes), Reduce.cpp
+// (reductions), TopK.cpp, LaneMap.cpp (thread index to coordinates),
+// BlockedView.cpp (offsets along blocked dimensions of views).
 //
 //===----------------------------------------------------------------------===//
 
@@ -170,9 +170,13 @@ private:
   mlir::LogicalResult emitConvert(tile::ConvertLayoutOp op);
   mlir::Value transcendental(mlir::Operation *op, mlir::Value x);
 
+  // Scales.cpp
+  mlir::LogicalResult emitDequantize(tile::DequantizeOp op);
+  mlir::LogicalResult emitQuantize(tile::QuantizeOp op);
+  mlir::Value clamped(mlir::Value pair, mlir::Value scale, float largest);
+
   // Mma.cpp
   mlir::LogicalResult emitMma(tile::MmaOp op);
-  mlir::LogicalResult emitDequantize(tile::DequantizeOp op);
   /// Scales in registers, the first in the lowest byte.
   struct ScaleRegisters {
     int64_t perRegister = 1; ///< 1, 2 or 4
@@ -195,7 +199,7 @@ private:
   const BufferView &viewOf(mlir::Value value);
   mlir::LogicalResult emitLoadScalar(tile::LoadScalarOp op);
   mlir::LogicalResult emitLoad(tile::LoadOp op);
-  mlir::LogicalResult addRows(tile::LoadOp op, const layout::Layout &layout,
+  mlir::LogicalResult addRows(mlir::Value rows, const layout::Layout &layout,
                               mlir::OpFoldResult rowBytes,
                               llvm::MutableArrayRef<BufferAccess> accesses);
   mlir::LogicalResult emitStore(tile::StoreOp op);

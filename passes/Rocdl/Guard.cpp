@@ -82,7 +82,7 @@ static bool canSink(Operation *op) {
          isa<arith::ConstantOp, tile::SplatOp, tile::BroadcastOp, tile::SplitOp,
              tile::ExtractOp, tile::StackOp, tile::IotaOp, tile::TransposeOp,
              tile::ConvertLayoutOp, tile::ReduceOp, tile::DotOp,
-             tile::LdsLoadOp>(op);
+             tile::QuantizeOp, tile::LdsLoadOp>(op);
 }
 
 void Emitter::planSinking() {
@@ -110,7 +110,10 @@ void Emitter::planSinking() {
       std::optional<ReplicaMask> mask;
       bool same = llvm::all_of(op.getUsers(), [&](Operation *user) {
         auto found = sunk.find(user);
-        if (found == sunk.end() || segments.lookup(user) != segment ||
+        // Rows are needed where the store stands.
+        auto store = dyn_cast<tile::StoreOp>(user);
+        bool isRows = store && store.getRows() == op.getResult(0);
+        if (found == sunk.end() || isRows || segments.lookup(user) != segment ||
             (mask && !(*mask == found->second))) {
           return false;
         }

@@ -387,11 +387,12 @@ Value Emitter::toVector(const Parts &parts, int64_t first, unsigned count) {
   return vector;
 }
 
-/// Adds to the offsets of \p accesses those of the rows that \p op gathers.
-LogicalResult Emitter::addRows(tile::LoadOp op, const layout::Layout &layout,
+/// Adds to the offsets of \p accesses, of \p layout, those of \p rows, which
+/// they gather or scatter.
+LogicalResult Emitter::addRows(Value rows, const layout::Layout &layout,
                                OpFoldResult rowBytes,
                                MutableArrayRef<BufferAccess> accesses) {
-  if (failed(layoutOf(op.getRows()))) {
+  if (failed(layoutOf(rows))) {
     return failure();
   }
   SmallVector<unsigned> others;
@@ -403,7 +404,7 @@ LogicalResult Emitter::addRows(tile::LoadOp op, const layout::Layout &layout,
   for (BufferAccess &access : accesses) {
     Value &offset = bytes[toRow[access.first]];
     if (!offset) {
-      Value row = element(parts(op.getRows()), toRow[access.first]);
+      Value row = element(parts(rows), toRow[access.first]);
       offset = scaledBytes(row, rowBytes);
       // Beyond every bound, whatever is added below 2^31.
       Value outside = i32(std::numeric_limits<int32_t>::max() - 15);
@@ -432,7 +433,8 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   auto accesses = planAccess(op, view, *layout, op.getOffsets(), op.getLimits(),
                              op.getLimitDivisors());
   if (failed(accesses) ||
-      (op.getRows() && failed(addRows(op, *layout, rowBytes, *accesses)))) {
+      (op.getRows() &&
+       failed(addRows(op.getRows(), *layout, rowBytes, *accesses)))) {
     return failure();
   }
   Type elementType = registerType(
@@ -481,10 +483,17 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   if (failed(mask)) {
     return failure();
   }
-  const BufferView &view = viewOf(op.getView());
+  BufferView view = viewOf(op.getView());
+  OpFoldResult rowBytes;
+  if (op.getRows()) {
+    rowBytes = view.strideBytes.front();
+    view.strideBytes.front() = b.getI64IntegerAttr(0);
+  }
   auto accesses = planAccess(op, view, *layout, op.getOffsets(), op.getLimits(),
                              op.getLimitDivisors());
-  if (failed(accesses)) {
+  if (failed(accesses) ||
+      (op.getRows() &&
+       failed(addRows(op.getRows(), *layout, rowBytes, *accesses)))) {
     return failure();
   }
   Location storeLoc = op.getLoc();

@@ -13,6 +13,11 @@ using namespace tenon::rocdl;
 using layout::HwDim;
 
 Value Emitter::combine(tile::ReduceKind kind, Value a, Value c) {
+  if (getElementTypeOrSelf(a.getType()).isInteger(32)) {
+    return kind == tile::ReduceKind::Max
+               ? LLVM::SMaxOp::create(b, loc, a, c).getResult()
+               : LLVM::AddOp::create(b, loc, a, c).getResult();
+  }
   if (kind == tile::ReduceKind::Max) {
     return LLVM::MaxNumOp::create(b, loc, a, c);
   }
@@ -48,8 +53,9 @@ LogicalResult Emitter::emitReduction(Operation *op, Value lhs, Value rhs,
     return failure();
   }
   Type element = cast<RankedTensorType>(lhs.getType()).getElementType();
-  if (!element.isF32()) {
-    return op->emitOpError("reduces only FP32 tiles, found ") << element;
+  if (!element.isF32() && (rhs || !element.isInteger(32))) {
+    return op->emitOpError("reduces only FP32 ")
+           << (rhs ? "" : "and i32 ") << "tiles, found " << element;
   }
   bool replicas = layout->freeRegisterMask() != 0 ||
                   llvm::any_of(layout->outerModes(), [](const auto &mode) {

@@ -19,6 +19,7 @@ tile.kernel @waves(%p: !tile.ptr<f32>, %c: !tile.ptr<i32>, %n: i32)
   // CHECK: rocdl.raw.ptr.buffer.store {{.*}}, %[[BOTH]]
   tile.store %t, %v[%c0] {coherent, nontemporal} : tensor<128xf32, #l>, !tile.view<1 x f32>
   %w = tile.alloc_lds at 0 : !tile.lds<1xi32>
+  %count_before = arith.constant 3 : i32
   // CHECK: llvm.inline_asm has_side_effects
   // CHECK-NEXT: rocdl.sched.barrier 0
   // CHECK-NEXT: rocdl.s.waitcnt 112
@@ -32,18 +33,19 @@ tile.kernel @waves(%p: !tile.ptr<f32>, %c: !tile.ptr<i32>, %n: i32)
   // CHECK: %[[READ:.*]] = llvm.load
   // CHECK-NEXT: rocdl.readfirstlane %[[READ]]
   // CHECK: rocdl.sched.barrier 0
-  %before = tile.arrive %c of 3 through %w : !tile.lds<1xi32> : !tile.ptr<i32>
+  %before = tile.arrive %c of %count_before through %w : !tile.lds<1xi32> : !tile.ptr<i32>
   tile.return
 }
 
 // A wave alone needs neither LDS nor barriers.
 // CHECK-LABEL: llvm.func @wave(
 tile.kernel @wave(%c: !tile.ptr<i32>) attributes {waves = 1 : i32} {
+  %count_before = arith.constant 3 : i32
   // CHECK-NOT: barrier{{$}}
   // CHECK: llvm.atomicrmw uinc_wrap
   // CHECK: ^{{.*}}(%[[OLD:.*]]: i32):
   // CHECK-NEXT: rocdl.readfirstlane %[[OLD]]
-  %before = tile.arrive %c of 3 : !tile.ptr<i32>
+  %before = tile.arrive %c of %count_before : !tile.ptr<i32>
   tile.return
 }
 

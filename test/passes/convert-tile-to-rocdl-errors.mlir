@@ -313,14 +313,14 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves = 1 : i32
 
 // -----
 
-// Sums are of FP32.
+// Sums are of FP32 or i32.
 #lanes = #tile.layout<[64], register = [], lane = [[1], [2], [4], [8], [16], [32]], wave = []>
 #none = #tile.layout<[], register = [], lane = [[], [], [], [], [], []], wave = []>
 module attributes {tile.target = #tile.target<"gfx950">} {
-tile.kernel @k(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves = 1 : i32} {
-  %a = tile.splat %n : i32 -> tensor<64xi32, #lanes>
-  // expected-error @+1 {{reduces only FP32 tiles, found 'i32'}}
-  %b = tile.reduce add %a dims [0] : tensor<64xi32, #lanes> -> tensor<i32, #none>
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i64, %f: f32) attributes {waves = 1 : i32} {
+  %a = tile.splat %n : i64 -> tensor<64xi64, #lanes>
+  // expected-error @+1 {{reduces only FP32 and i32 tiles, found 'i64'}}
+  %b = tile.reduce add %a dims [0] : tensor<64xi64, #lanes> -> tensor<i64, #none>
   tile.return
 }
 }
@@ -505,8 +505,9 @@ tile.kernel @k(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 1 : i32, lds_by
 // Waves learn through LDS what one has counted.
 module attributes {tile.target = #tile.target<"gfx950">} {
 tile.kernel @k(%p: !tile.ptr<i32>) attributes {waves = 2 : i32} {
+  %count_before = arith.constant 3 : i32
   // expected-error @+1 {{has no buffer in a kernel of several waves: run tile-assign-layouts first}}
-  %before = tile.arrive %p of 3 : !tile.ptr<i32>
+  %before = tile.arrive %p of %count_before : !tile.ptr<i32>
   tile.return
 }
 }

@@ -61,16 +61,18 @@ tile.kernel @kept(%p: !tile.ptr<bf16>, %s: i32, %n: i32) attributes {waves = 4 :
 // Several waves learn through LDS what one of them has counted.
 // CHECK-LABEL: tile.kernel @arrive(
 tile.kernel @arrive(%p: !tile.ptr<i32>) attributes {waves = 4 : i32} {
+  %count_n = arith.constant 3 : i32
   // CHECK: %[[WORD:.*]] = tile.alloc_lds : <1xi32>
-  // CHECK: tile.arrive %{{.*}} of 3 through %[[WORD]]
-  %n = tile.arrive %p of 3 : !tile.ptr<i32>
+  // CHECK: tile.arrive %{{.*}} of %{{.*}} through %[[WORD]]
+  %n = tile.arrive %p of %count_n : !tile.ptr<i32>
   tile.return
 }
 
 // CHECK-LABEL: tile.kernel @arrive_alone(
 tile.kernel @arrive_alone(%p: !tile.ptr<i32>) attributes {waves = 1 : i32} {
+  %count_n = arith.constant 3 : i32
   // CHECK-NOT: tile.alloc_lds
-  %n = tile.arrive %p of 3 : !tile.ptr<i32>
+  %n = tile.arrive %p of %count_n : !tile.ptr<i32>
   tile.return
 }
 

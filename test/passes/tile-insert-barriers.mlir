@@ -321,6 +321,7 @@ tile.kernel @shifts(%f: f32, %n: i32) attributes {waves = 4 : i32} {
 // The waves of tile.arrive meet before it and read its word behind a barrier of its own:
 // what was written before is seen behind it, and only a write of the word has to wait.
 // CHECK-LABEL: tile.kernel @arrive(
+  %count_n = arith.constant 3 : i32
 tile.kernel @arrive(%f: f32, %p: !tile.ptr<i32>) attributes {waves = 4 : i32} {
   %t = tile.splat %f : f32 -> tensor<128xf32>
   %a = tile.alloc_lds at 0 : !tile.lds<128xf32>
@@ -329,7 +330,7 @@ tile.kernel @arrive(%f: f32, %p: !tile.ptr<i32>) attributes {waves = 4 : i32} {
   // CHECK: tile.lds_store
   tile.lds_store %t, %a : tensor<128xf32>, !tile.lds<128xf32>
   // CHECK-NEXT: tile.arrive
-  %n = tile.arrive %p of 3 through %w : !tile.lds<1xi32> : !tile.ptr<i32>
+  %n = tile.arrive %p of %count_n through %w : !tile.lds<1xi32> : !tile.ptr<i32>
   // CHECK-NEXT: tile.lds_load
   %x = tile.lds_load %a : !tile.lds<128xf32> -> tensor<128xf32>
   // CHECK-NEXT: tile.barrier

@@ -155,14 +155,13 @@ void SplitSums::finish(ValueRange sums,
   for (auto [part, sum] : llvm::enumerate(sums)) {
     Value number = t.add(t.mul(share, t.i32(parts)), t.i32(part));
     t.create<tile::StoreOp>(sum, view(number, 2), ValueRange{zero, zero},
-                            ValueRange(), DenseI64ArrayAttr(),
+                            ValueRange(), /*rows=*/Value(), DenseI64ArrayAttr(),
                             /*nontemporal=*/false,
                             /*coherent=*/true);
   }
   Value counter = t.advance(args.lookup("arrivals"), t.wideMul(tile, t.i32(4)));
-  Value before = t.create<tile::ArriveOp>(
-      t.builder().getI32Type(), counter,
-      t.builder().getI32IntegerAttr(schedule.split), Value());
+  Value before = t.create<tile::ArriveOp>(t.builder().getI32Type(), counter,
+                                          t.i32(schedule.split), Value());
   Value isLast = t.create<arith::CmpIOp>(arith::CmpIPredicate::eq, before,
                                          t.i32(schedule.split - 1));
   auto branch = t.create<scf::IfOp>(isLast, /*withElseRegion=*/false);

@@ -838,8 +838,9 @@ tile.kernel @priority() attributes {waves = 1 : i32} {
 
 // Counters are words.
 tile.kernel @k(%p: !tile.ptr<f32>) attributes {waves = 1 : i32} {
+  %count_before = arith.constant 3 : i32
   // expected-error @+1 {{counts in i32, found a pointer to 'f32'}}
-  %before = tile.arrive %p of 3 : !tile.ptr<f32>
+  %before = tile.arrive %p of %count_before : !tile.ptr<f32>
   tile.return
 }
 
@@ -848,8 +849,9 @@ tile.kernel @k(%p: !tile.ptr<f32>) attributes {waves = 1 : i32} {
 // What was counted reaches the waves through one word.
 tile.kernel @k(%p: !tile.ptr<i32>) attributes {waves = 2 : i32} {
   %b = tile.alloc_lds : !tile.lds<2xi32>
+  %count_before = arith.constant 3 : i32
   // expected-error @+1 {{needs a buffer of type '!tile.lds<1xi32>', found '!tile.lds<2xi32>'}}
-  %before = tile.arrive %p of 3 through %b : !tile.lds<2xi32> : !tile.ptr<i32>
+  %before = tile.arrive %p of %count_before through %b : !tile.lds<2xi32> : !tile.ptr<i32>
   tile.return
 }
 

@@ -196,11 +196,13 @@ tile.kernel @arrivals(%p: !tile.ptr<f32>, %c: !tile.ptr<i32>, %n: i32) attribute
   %t = tile.load %v[%c0] {coherent} : !tile.view<1 x f32> -> tensor<128xf32>
   // CHECK: tile.store %{{.*}} {coherent} :
   tile.store %t, %v[%c0] {coherent} : tensor<128xf32>, !tile.view<1 x f32>
-  // CHECK: tile.arrive %{{.*}} of 3 : <i32>
-  %before = tile.arrive %c of 3 : !tile.ptr<i32>
+  %count_before = arith.constant 3 : i32
+  // CHECK: tile.arrive %{{.*}} of %{{.*}} : <i32>
+  %before = tile.arrive %c of %count_before : !tile.ptr<i32>
   %b = tile.alloc_lds : !tile.lds<1xi32>
-  // CHECK: tile.arrive %{{.*}} of 3 through %{{.*}} : !tile.lds<1xi32> : <i32>
-  %again = tile.arrive %c of 3 through %b : !tile.lds<1xi32> : !tile.ptr<i32>
+  %count_again = arith.constant 3 : i32
+  // CHECK: tile.arrive %{{.*}} of %{{.*}} through %{{.*}} : !tile.lds<1xi32> : <i32>
+  %again = tile.arrive %c of %count_again through %b : !tile.lds<1xi32> : !tile.ptr<i32>
   tile.return
 }
 

@@ -45,7 +45,8 @@ tile.kernel @k(%f: f32, %rows: !tile.ptr<f32>, %counter: !tile.ptr<i32>, %out: !
   %v = arith.mulf %n, %f : f32
   %row = tile.splat %v : f32 -> tensor<1x128xf32>
   tile.store %row, %all[%id, %c0] {coherent} : tensor<1x128xf32>, !tile.view<2 x f32>
-  %before = tile.arrive %counter of 8 : !tile.ptr<i32>
+  %count_before = arith.constant 8 : i32
+  %before = tile.arrive %counter of %count_before : !tile.ptr<i32>
   %last = arith.cmpi eq, %before, %c7 : i32
   scf.if %last {
     %zero = arith.constant dense<0.0> : tensor<1x128xf32>
