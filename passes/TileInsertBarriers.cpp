@@ -128,6 +128,10 @@ struct TileInsertBarriers
     } else if (auto top = dyn_cast<tile::TopKOp>(op); top && top.getBuffer()) {
       buffer = top.getBuffer();
       access.write = true;
+    } else if (auto scan = dyn_cast<tile::ScanOp>(op);
+               scan && scan.getBuffer()) {
+      buffer = scan.getBuffer();
+      access.write = true;
     } else {
       return std::optional<Access>();
     }
@@ -217,12 +221,12 @@ struct TileInsertBarriers
   }
 
   /// Waves meet between writing to the buffer and reading it.
-  LogicalResult visitTopK(tile::TopKOp top) {
-    auto access = accessOf(top);
+  LogicalResult visitExchange(Operation *op) {
+    auto access = accessOf(op);
     if (failed(access) || !*access) {
       return access;
     }
-    if (failed(visitAccess(top, **access))) {
+    if (failed(visitAccess(op, **access))) {
       return failure();
     }
     state.open.clear();
@@ -307,8 +311,8 @@ struct TileInsertBarriers
         }
       } else if (isa<tile::BarrierOp>(op)) {
         state.open.clear();
-      } else if (auto top = dyn_cast<tile::TopKOp>(op)) {
-        if (failed(visitTopK(top))) {
+      } else if (isa<tile::ScanOp, tile::TopKOp>(op)) {
+        if (failed(visitExchange(&op))) {
           return failure();
         }
       } else if (auto arrive = dyn_cast<tile::ArriveOp>(op)) {

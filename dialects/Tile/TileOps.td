@@ -5,6 +5,7 @@
 #define TENON_DIALECTS_TILE_TILEOPS_TD
 
 include "dialects/Tile/ScaleOps.td"
+include "dialects/Tile/ScanOp.td"
 include "dialects/Tile/TileOp.td"
 
 //===----------------------------------------------------------------------===//

@@ -69,6 +69,15 @@ void tenon::assign::giveExchangesBuffers(tile::KernelOp kernel) {
   if (kernel.getWaves() == 1) {
     return;
   }
+  kernel.getBody().walk([&](tile::ScanOp scan) {
+    if (scan.getBuffer()) {
+      return;
+    }
+    OpBuilder builder(scan);
+    auto type = tile::ScanOp::bufferType(scan.getContext(), kernel.getWaves());
+    scan.getBufferMutable().assign(
+        tile::AllocLdsOp::create(builder, scan.getLoc(), type, IntegerAttr()));
+  });
   kernel.getBody().walk([](tile::ArriveOp arrive) {
     if (arrive.getBuffer()) {
       return;

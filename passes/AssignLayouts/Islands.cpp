@@ -436,6 +436,14 @@ LogicalResult tenon::assign::placeIslands(tile::KernelOp kernel) {
       }
     }
   });
+  kernel.walk([&](tile::ScanOp scan) {
+    auto type = cast<RankedTensorType>(scan.getSource().getType());
+    if (isUnplaced(scan.getSource())) {
+      layout::Layout layout = tile::scanLayout(type.getDimSize(0), waves);
+      setLayout(scan.getSource(), layout);
+      setLayout(scan.getResult(), layout);
+    }
+  });
   llvm::EquivalenceClasses<void *> classes;
   SmallVector<Value> unplaced;
   auto note = [&](Value value) {

@@ -421,6 +421,10 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
           }
         }
       })
+      .Case<tile::ScanOp>([&](auto scan) {
+        assignTile(scan.getSource(), layout);
+        assignTile(scan.getResult(), layout);
+      })
       .Case<tile::TopKOp>([&](auto top) {
         if (value == top.getValues() || value == top.getIds()) {
           assignTile(top.getValues(), layout);
@@ -465,6 +469,10 @@ SmallVector<Value> assign::tiedTo(Value value) {
       if (value == mma.getAccumulator() || value == mma.getResult()) {
         tied.append({mma.getAccumulator(), mma.getResult()});
       }
+      return;
+    }
+    if (auto scan = dyn_cast<tile::ScanOp>(op)) {
+      tied.append({scan.getSource(), scan.getResult()});
       return;
     }
     if (auto top = dyn_cast<tile::TopKOp>(op)) {

@@ -249,6 +249,7 @@ LogicalResult Emitter::emitOp(Operation *op) {
         return success();
       })
       .Case<tile::ArriveOp>([&](auto arrive) { return emitArrive(arrive); })
+      .Case<tile::ScanOp>([&](auto scan) { return emitScan(scan); })
       .Case<tile::TopKOp>([&](auto top) { return emitTopK(top); })
       .Case<tile::OrderFenceOp>([&](auto) {
         emitOrderFence();

@@ -6,8 +6,8 @@
 // renaming of registers), Memory.cpp (device memory), Lds.cpp (LDS), Copy.cpp
 // (copies into LDS, waits, barriers), Arrive.cpp (order between workgroups),
 // Mma.cpp (matrix products), Scales.cpp (FP4 and FP8 codes), Reduce.cpp
-// (reductions), TopK.cpp, LaneMap.cpp (thread index to coordinates),
-// BlockedView.cpp (offsets along blocked dimensions of views).
+// (reductions), Scan.cpp, TopK.cpp, LaneMap.cpp (thread index to
+// coordinates), BlockedView.cpp (offsets along blocked dimensions of views).
 //
 //===----------------------------------------------------------------------===//
 
@@ -255,6 +255,10 @@ private:
   mlir::LogicalResult emitArrive(tile::ArriveOp op);
   void awaitStores();
   mlir::Value countArrival(tile::ArriveOp op, mlir::Value word);
+
+  // Scan.cpp
+  mlir::LogicalResult emitScan(tile::ScanOp op);
+  mlir::Value sumOfLanesUpTo(mlir::Value x);
 
   // TopK.cpp
   mlir::LogicalResult emitTopK(tile::TopKOp op);

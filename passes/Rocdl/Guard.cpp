@@ -128,7 +128,7 @@ void Emitter::planSinking() {
     }
     if (op.getNumRegions() != 0 ||
         isa<tile::BarrierOp, tile::OrderFenceOp, tile::LoadOp, tile::LdsLoadOp,
-            tile::CopyToLdsOp, tile::WaitCopiesOp, tile::ArriveOp,
+            tile::CopyToLdsOp, tile::WaitCopiesOp, tile::ArriveOp, tile::ScanOp,
             tile::TopKOp>(op)) {
       ++segment;
     }
