@@ -217,6 +217,42 @@ std::vector<double> MoeExperts::routeRows(IndexRange block) const {
   return rows;
 }
 
+/// The weighted sums of the rows of routes, [tokens, D].
+std::vector<double> MoeExperts::sums(IndexRange block) const {
+  int64_t d = x.shape[1], k = expertsPerToken();
+  std::vector<double> rows = routeRows(block);
+  std::vector<double> sums(block.size() * d);
+  for (int64_t token = block.begin; token < block.end; ++token) {
+    double *sum = &sums[(token - block.begin) * d];
+    for (int64_t place = 0; place < k; ++place) {
+      if (expertOf(token, place) < 0) {
+        continue;
+      }
+      double weight = weights.at({token, place});
+      const double *row = &rows[((token - block.begin) * k + place) * d];
+      for (int64_t column = 0; column < d; ++column) {
+        sum[column] += weight * row[column];
+      }
+    }
+  }
+  return sums;
+}
+
+double MoeExperts::quantisationError(IndexRange block) const {
+  MoeExperts exact = *this;
+  exact.params.input = exact.params.intermediate = exact.params.routes =
+      ElementType::F32;
+  auto values = [&](const MoeExperts &op) {
+    return params.hasRouteRows() ? op.routeRows(block) : op.sums(block);
+  };
+  double difference = 0, norm = 0;
+  for (auto [rounded, whole] : llvm::zip_equal(values(*this), values(exact))) {
+    difference += (rounded - whole) * (rounded - whole);
+    norm += whole * whole;
+  }
+  return norm == 0 ? 0 : std::sqrt(difference / norm);
+}
+
 //===----------------------------------------------------------------------===//
 // Regions
 //===----------------------------------------------------------------------===//
@@ -315,25 +351,13 @@ void MoeExperts::emitTokens(IndexRange block,
       continue;
     }
     if (rows.empty()) {
-      rows = routeRows({block.begin, std::min(block.end, tokens())});
+      IndexRange used{block.begin, std::min(block.end, tokens())};
+      rows = params.hasRouteRows() ? routeRows(used) : sums(used);
     }
+    int64_t rowSize = params.hasRouteRows() ? k * d : d;
     for (int64_t token : region.rows) {
-      const double *row = &rows[(token - block.begin) * k * d];
-      if (params.hasRouteRows()) {
-        region.expected.insert(region.expected.end(), row, row + k * d);
-        continue;
-      }
-      std::vector<double> sum(d);
-      for (int64_t place = 0; place < k; ++place) {
-        if (expertOf(token, place) < 0) {
-          continue;
-        }
-        double weight = weights.at({token, place});
-        for (int64_t column = 0; column < d; ++column) {
-          sum[column] += weight * row[place * d + column];
-        }
-      }
-      region.expected.insert(region.expected.end(), sum.begin(), sum.end());
+      const double *row = &rows[(token - block.begin) * rowSize];
+      region.expected.insert(region.expected.end(), row, row + rowSize);
     }
     if (params.hasRouteRows()) {
       region.valuesOf = [d](llvm::ArrayRef<uint64_t> codes) {

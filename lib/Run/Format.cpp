@@ -77,6 +77,9 @@ std::string run::formatResult(const RunResult &result) {
     }
     text += "\n";
   }
+  for (const std::string &remark : result.remarks) {
+    fmt::format_to(out, "note   {}\n", remark);
+  }
   return text;
 }
 

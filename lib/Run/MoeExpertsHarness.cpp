@@ -11,6 +11,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 using namespace tenon;
@@ -61,6 +63,13 @@ public:
     reference.skipTokens(tokensOf(index), emit);
   }
   uint64_t workUnits() const override { return matrixInstructions; }
+  std::vector<std::string> remarks() const override {
+    IndexRange some{0, std::min<int64_t>(reference.tokens(), 8)};
+    return {
+        fmt::format("without rounding the results of {} tokens would differ "
+                    "by {:.3e} (relative L2)",
+                    some.size(), reference.quantisationError(some))};
+  }
 
 private:
   static constexpr int64_t manyTokens = 2048;

@@ -268,6 +268,7 @@ run::runOnSimulator(const runtime::Plan &plan,
       return checks.takeError();
     }
     result.checks = std::move(*checks);
+    result.remarks = (*expectation)->remarks();
   }
   return result;
 }

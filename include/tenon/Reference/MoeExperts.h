@@ -66,8 +66,15 @@ public:
   /// [tokens, K, D]; zeros where there is no route.
   std::vector<double> routeRows(IndexRange block) const;
 
+  /// The distance of the rows of out of tokens \p block from those of an op
+  /// that rounds nothing but x and the weights, which are given: relative, as
+  /// 2-norms over all rows.
+  double quantisationError(IndexRange block) const;
+
 private:
   MoeExperts() = default;
+
+  std::vector<double> sums(IndexRange block) const;
 
   std::vector<std::vector<double>>
   expertRows(int64_t expert, llvm::ArrayRef<std::vector<double>> inputs) const;

@@ -107,7 +107,8 @@ struct RunResult {
   /// heads), and the least wave instructions that one needs.
   uint64_t workUnits = 0;
   uint64_t floorPerUnit = 0;
-  std::string unitName; ///< "(row, head)"
+  std::string unitName;             ///< "(row, head)"
+  std::vector<std::string> remarks; ///< of the reference, with the checks
 
   bool passed() const;
   /// Of all launches; none when they were not timed, or there are none.

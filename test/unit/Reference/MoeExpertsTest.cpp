@@ -298,3 +298,27 @@ TEST(MoeExperts, RefusesOtherShapes) {
   memory->views.erase("weights");
   EXPECT_NE(errorOf({}, *memory).find("weights"), std::string::npos);
 }
+
+// Coarser types are further from the exact sums; none is not.
+TEST(MoeExperts, QuantisationError) {
+  auto memory = operands({0, 2, 1, 0});
+  auto error = [&](ElementType input, ElementType intermediate) {
+    MoeExpertsParams params;
+    params.input = input;
+    params.intermediate = intermediate;
+    params.routes = ElementType::F32;
+    return create(params, *memory).quantisationError({0, 2});
+  };
+  EXPECT_EQ(error(ElementType::BF16, ElementType::F32), 0);
+  double bf16 = error(ElementType::BF16, ElementType::BF16);
+  double fp8 = error(ElementType::BF16, ElementType::FP8E4M3);
+  double fp4 = error(ElementType::BF16, ElementType::FP4E2M1);
+  double both = error(ElementType::FP4E2M1, ElementType::FP4E2M1);
+  EXPECT_GT(bf16, 1e-4);
+  EXPECT_LT(bf16, 4e-3);
+  EXPECT_GT(fp8, bf16);
+  EXPECT_LT(fp8, 0.06);
+  EXPECT_GT(fp4, fp8);
+  EXPECT_GT(both, fp4);
+  EXPECT_LT(both, 0.5);
+}
