@@ -167,6 +167,17 @@ static constexpr OpParameter moeExpertsParameters[] = {
 };
 
 //===----------------------------------------------------------------------===//
+// tenon.moe_pack
+//===----------------------------------------------------------------------===//
+
+static constexpr OpParameter moePackParameters[] = {
+    {"N", "768", "rows of weights of an expert", {}},
+    {"K", "3584", "size of a row of weights", {}},
+    {"order", "packed", "order to write them in", w13Orders},
+    {"interleaved", "off", "whether rows of gate and up alternate", onOff},
+};
+
+//===----------------------------------------------------------------------===//
 // tenon.mla_merge and tenon.mla_scale
 //===----------------------------------------------------------------------===//
 
@@ -253,6 +264,8 @@ static constexpr OpEntry entries[] = {
      mlaScaleParameters},
     {"moe_experts", "the gated feed-forward layers of the K experts of a token",
      moeExpertsParameters},
+    {"moe_pack", "weights of experts into the order that kernels read",
+     moePackParameters},
     {"moe_route", "the K experts of each token and their weights",
      moeRouteParameters},
     {"pack", "weights from row-major into the order that a kernel reads",

@@ -354,6 +354,27 @@ static std::string moeExpertsSpec(Values values) {
 }
 
 //===----------------------------------------------------------------------===//
+// tenon.moe_pack
+//===----------------------------------------------------------------------===//
+
+static std::string moePackSpec(Values values) {
+  std::string order = fmt::format("#tenon.weight_layout<{}>", values["order"]);
+  std::string weights =
+      fmt::format("memref<?x{}x{}xf4E2M1FN, ", values["N"], values["K"]);
+  std::string scales = fmt::format("memref<?x{}x{}xf8E8M0FNU, ", values["N"],
+                                   sizeText(values["K"], 32));
+  auto strided = [&](const std::string &row) {
+    return fmt::format("strided<[?, {}, 1]>>", row);
+  };
+  return functionText("moe_pack",
+                      {{"weights", weights + strided(values["K"])},
+                       {"scales", scales + strided(sizeText(values["K"], 32))},
+                       {"packed", weights + order + ">"},
+                       {"packed_scales", scales + order + ">"}},
+                      {}, values["interleaved"] == "on" ? "{interleaved}" : "");
+}
+
+//===----------------------------------------------------------------------===//
 // tenon.mla_merge and tenon.mla_scale
 //===----------------------------------------------------------------------===//
 
@@ -501,6 +522,7 @@ static std::string (*writerOf(std::string_view op))(Values) {
          : op == "mla_plan"    ? mlaPlanSpec
          : op == "mla_scale"   ? mlaScaleSpec
          : op == "moe_experts" ? moeExpertsSpec
+         : op == "moe_pack"    ? moePackSpec
          : op == "moe_route"   ? moeRouteSpec
                                : kdaDecodeSpec;
 }

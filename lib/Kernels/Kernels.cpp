@@ -9,6 +9,7 @@
 #include "KDA/Prefill.h"
 #include "MLA/DecodePlan.h"
 #include "MLA/Merge.h"
+#include "MoE/Pack.h"
 #include "MoE/Route.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -32,6 +33,8 @@ kernels::rankSchedules(spec::SpecOpInterface op,
           [&](auto gemm) { return dense::rankGemmSchedules(gemm, target); })
       .Case<spec::PackOp>(
           [&](auto pack) { return dense::rankPackSchedules(pack); })
+      .Case<spec::MoePackOp>(
+          [&](auto pack) { return moe::rankPackSchedules(pack); })
       .Case<spec::MoeRouteOp>(
           [&](auto route) { return moe::rankRouteSchedules(route); })
       .Case<spec::MlaPlanOp>(
@@ -61,6 +64,9 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
       })
       .Case<spec::PackOp>([&](auto pack) {
         return dense::lowerPack(pack, schedule, name, builder);
+      })
+      .Case<spec::MoePackOp>([&](auto pack) {
+        return moe::lowerPack(pack, schedule, name, builder);
       })
       .Case<spec::MoeRouteOp>([&](auto route) {
         return moe::lowerRoute(route, schedule, name, builder);

@@ -53,6 +53,7 @@ std::unique_ptr<Harness> run::createHarness(mlir::ModuleOp module) {
       [&](spec::MoeExpertsOp op) { harness = createMoeExpertsHarness(op); });
   module.walk(
       [&](spec::MoeRouteOp op) { harness = createMoeRouteHarness(op); });
+  module.walk([&](spec::MoePackOp op) { harness = createMoePackHarness(op); });
   module.walk([&](spec::PackOp op) { harness = createPackHarness(op); });
   module.walk(
       [&](spec::KdaDecodeOp op) { harness = createKdaDecodeHarness(op); });

@@ -1,4 +1,4 @@
-//===- PackHarness.cpp - running tenon.pack ---------------------*- C++ -*-===//
+//===- PackHarness.cpp - running tenon.pack and tenon.moe_pack --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PackHarness.h"
@@ -7,6 +7,7 @@
 #include "tenon/Reference/Gemm.h"
 #include "tenon/Run/Run.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace tenon;
@@ -170,6 +171,117 @@ PackHarness::expect(const Views &operands, const Dims &) const {
     results.emplace_back("packed_scales", std::move(*scales));
   }
   return std::make_unique<PackExpectation>(std::move(results));
+}
+
+//===----------------------------------------------------------------------===//
+// tenon.moe_pack
+//===----------------------------------------------------------------------===//
+
+namespace {
+class MoePackHarness : public Harness {
+public:
+  explicit MoePackHarness(spec::MoePackOp op)
+      : order(hostOrder(op.getWeightOrder())),
+        interleaved(op.getInterleaved()) {}
+
+  llvm::Error completeDims(Dims &dims) const override {
+    if (!dims.count("E")) {
+      return llvm::make_error<InputError>(
+          "the number of experts is not given: --dim E=...");
+    }
+    return llvm::Error::success();
+  }
+  llvm::Expected<std::optional<std::vector<int32_t>>>
+  generateIntegers(llvm::StringRef, const Views &, const Dims &,
+                   uint64_t) const override {
+    return std::optional<std::vector<int32_t>>();
+  }
+  reference::Distribution distribution(llvm::StringRef operand) const override {
+    return reference::gemmDistribution(
+        operand == "scales" ? "weight_scale" : "weights", ElementType::FP4E2M1,
+        ElementType::FP4E2M1);
+  }
+  std::optional<llvm::DenseSet<uint64_t>>
+  liveRows(llvm::StringRef, const Views &, const Dims &) const override {
+    return std::nullopt;
+  }
+  std::optional<uint64_t> storedBytes(llvm::StringRef operand,
+                                      const TensorView &view) const override;
+  llvm::Expected<std::unique_ptr<Expectation>>
+  expect(const Views &operands, const Dims &) const override;
+  double tolerance(llvm::StringRef) const override { return 0; }
+  uint64_t floorPerUnit() const override { return 2; }
+  std::string unitName() const override { return "KiB"; }
+
+private:
+  reference::WeightOrder order;
+  bool interleaved;
+};
+} // namespace
+
+std::optional<uint64_t>
+MoePackHarness::storedBytes(llvm::StringRef operand,
+                            const TensorView &view) const {
+  uint64_t experts = view.shape[0], rows = view.shape[1],
+           columns = view.shape[2];
+  if (operand == "packed") {
+    return experts * llvm::alignTo(rows, 16) * columns / 2;
+  }
+  if (operand == "packed_scales") {
+    bool isAiter = order == reference::WeightOrder::Aiter;
+    uint64_t filled = isAiter ? llvm::alignTo(experts * rows, 256)
+                              : experts * llvm::alignTo(rows, 32);
+    return filled * llvm::alignTo(columns, 8);
+  }
+  return std::nullopt;
+}
+
+/// The rows of expert \p expert without gaps; where rows of gate and up
+/// alternate, those of gate first.
+static Bytes rowsOf(const TensorView &view, int64_t expert, bool interleaved) {
+  uint64_t bits = reference::bitWidth(view.type);
+  int64_t rows = view.shape[1];
+  uint64_t rowBytes = view.shape[2] * bits / 8;
+  Bytes bytes(rows * rowBytes);
+  for (int64_t place = 0; place < rows; ++place) {
+    int64_t row = !interleaved       ? place
+                  : place < rows / 2 ? 2 * place
+                                     : 2 * place - rows + 1;
+    view.source->read(
+        (expert * view.strides[0] + row * view.strides[1]) * bits / 8,
+        llvm::MutableArrayRef<uint8_t>(bytes).slice(place * rowBytes,
+                                                    rowBytes));
+  }
+  return bytes;
+}
+
+llvm::Expected<std::unique_ptr<Expectation>>
+MoePackHarness::expect(const Views &operands, const Dims &) const {
+  std::vector<std::pair<std::string, Bytes>> results = {{"packed", {}},
+                                                        {"packed_scales", {}}};
+  for (auto [source, result] :
+       {std::pair("weights", &results[0]), {"scales", &results[1]}}) {
+    const TensorView &view = operands.find(source)->second;
+    llvm::ArrayRef<int64_t> shape = view.shape;
+    for (int64_t expert = 0; expert < view.shape[0]; ++expert) {
+      Bytes rows = rowsOf(view, expert, interleaved);
+      reference::MemorySource memory(rows);
+      TensorView own =
+          TensorView::dense(view.type, shape.drop_front(), &memory);
+      auto bytes = result == &results[0] ? reference::orderWeights(own, order)
+                                         : expectedScales(own, order);
+      if (!bytes) {
+        return llvm::make_error<InputError>(std::string(source) + ": " +
+                                            llvm::toString(bytes.takeError()));
+      }
+      llvm::append_range(result->second, *bytes);
+    }
+  }
+  return std::make_unique<PackExpectation>(std::move(results));
+}
+
+std::unique_ptr<Harness> run::createMoePackHarness(spec::MoePackOp op) {
+  return std::make_unique<MoePackHarness>(op);
 }
 
 std::unique_ptr<Harness> run::createPackHarness(spec::PackOp op) {

@@ -10,6 +10,7 @@
 namespace tenon::run {
 
 std::unique_ptr<Harness> createPackHarness(spec::PackOp op);
+std::unique_ptr<Harness> createMoePackHarness(spec::MoePackOp op);
 
 } // namespace tenon::run
 

@@ -9,7 +9,7 @@
 `tenon.ops` has one function per op, with the operands of its contract.
 """
 
-from . import ops
+from . import experts, ops
 from ._tenon import Device, Kernel, Memory, Runtime, version as __version__
 from .errors import (
     BadBundle,
@@ -35,5 +35,6 @@ __all__ = [
     "NotLoaded",
     "OperandError",
     "Runtime",
+    "experts",
     "ops",
 ]

@@ -58,17 +58,18 @@ Result<uint64_t> operandBytes(const PlanOperand &operand,
       return uint64_t(0);
     }
   }
-  if (!operand.layout.empty() && sizes.size() == 2) {
+  if (!operand.layout.empty() && sizes.size() >= 2) {
     // dialects/Tenon/TenonAttrs.td, weight_layout: what fills up is part of it.
     bool isScales = type->dtype == TENON_F8E8M0;
-    uint64_t rows = sizes[0], columns = sizes[1];
+    uint64_t experts = sizes.size() == 3 ? sizes[0] : 1;
+    uint64_t rows = sizes[sizes.size() - 2], columns = sizes.back();
     if (isScales) {
       columns = roundUp(columns, 8);
-      rows = operand.layout == "packed"  ? roundUp(rows, 32)
-             : operand.layout == "aiter" ? roundUp(rows, 256)
-                                         : rows;
+      rows = operand.layout == "packed"  ? experts * roundUp(rows, 32)
+             : operand.layout == "aiter" ? roundUp(experts * rows, 256)
+                                         : experts * rows;
     } else {
-      rows = roundUp(rows, 16);
+      rows = experts * roundUp(rows, 16);
     }
     return rows * columns * type->bits / 8;
   }

@@ -54,6 +54,8 @@ public:
                     llvm::function_ref<void(reference::Region &&)> emit) const;
   /// Pieces that are not padding.
   virtual uint64_t workUnits() const = 0;
+  /// What else there is to say about the results, a line each.
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 /// What lies in memory instead of an operand whose elements are reordered.
