@@ -321,8 +321,8 @@ tile.kernel @shifts(%f: f32, %n: i32) attributes {waves = 4 : i32} {
 // The waves of tile.arrive meet before it and read its word behind a barrier of its own:
 // what was written before is seen behind it, and only a write of the word has to wait.
 // CHECK-LABEL: tile.kernel @arrive(
-  %count_n = arith.constant 3 : i32
 tile.kernel @arrive(%f: f32, %p: !tile.ptr<i32>) attributes {waves = 4 : i32} {
+  %count_n = arith.constant 3 : i32
   %t = tile.splat %f : f32 -> tensor<128xf32>
   %a = tile.alloc_lds at 0 : !tile.lds<128xf32>
   %w = tile.alloc_lds at 512 : !tile.lds<1xi32>

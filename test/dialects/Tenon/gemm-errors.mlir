@@ -414,9 +414,9 @@ func.func @f(%x: memref<?x16xbf16>, %weights: memref<24x16xbf16>, %out: memref<?
 
 // -----
 
-// Weights are a matrix.
-// expected-error @+1 {{weights have 2 dimensions [N, K], found 3}}
-func.func @f(%weights: memref<2x24x16xbf16, #tenon.weight_layout<packed>>) {
+// Weights are a matrix, or one for each expert.
+// expected-error @+1 {{weights have 2 dimensions [N, K], or 3 with experts in front, found 4}}
+func.func @f(%weights: memref<2x2x24x16xbf16, #tenon.weight_layout<packed>>) {
   return
 }
 
