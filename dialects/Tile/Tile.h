@@ -48,8 +48,8 @@ AllocLdsOp allocationOf(mlir::Value buffer);
 /// Where the \p count results of tile.top_k lie in a kernel of \p waves waves.
 layout::Layout topKLayout(int64_t count, int64_t waves);
 
-/// Where the elements of tile.scan lie in a kernel of \p waves waves. The extent
-/// is a multiple of the number of its threads.
+/// Where the elements of tile.scan lie in a kernel of \p waves waves. The
+/// extent is a multiple of the number of its threads.
 layout::Layout scanLayout(int64_t extent, int64_t waves);
 
 /// How a chip serves LDS accesses, for the layout algebra.
