@@ -184,6 +184,30 @@ Value TileBuilder::broadcast(Value source, ArrayRef<int64_t> dims, Value like) {
       source, dims);
 }
 
+Value TileBuilder::transpose(Value source, ArrayRef<int64_t> permutation) {
+  RankedTensorType type = tileOf(source);
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation) {
+    shape.push_back(type.getDimSize(dim));
+  }
+  return create<tile::TransposeOp>(
+      RankedTensorType::get(shape, type.getElementType()), source, permutation);
+}
+
+Value TileBuilder::integers(int64_t value, Value like) {
+  RankedTensorType type = tileOf(like).clone(b.getI32Type());
+  return create<arith::ConstantOp>(
+      DenseElementsAttr::get(type, b.getI32IntegerAttr(value)));
+}
+
+Value TileBuilder::iota(int64_t dim, Value like) {
+  return create<tile::IotaOp>(tileOf(like).clone(b.getI32Type()), dim);
+}
+
+Value TileBuilder::bitcast(Value source, Type element) {
+  return create<arith::BitcastOp>(tileOf(source).clone(element), source);
+}
+
 Value TileBuilder::dot(Value a, Value c, ArrayRef<int64_t> dims,
                        tile::LayoutAttr layout) {
   RankedTensorType type = reducedType(tileOf(a), dims);
@@ -265,6 +289,11 @@ Value TileBuilder::tanh(Value x) {
   Value near = create<arith::CmpFOp>(arith::CmpFPredicate::OLT, square,
                                      constant(0.0625, x));
   return select(near, series, far);
+}
+
+Value TileBuilder::situ(Value gate, Value up, double beta, double linear) {
+  Value gated = mulf(tanh(mulf(gate, 1.0 / beta)), sigmoid(gate));
+  return mulf(mulf(gated, tanh(mulf(up, 1.0 / linear))), beta * linear);
 }
 
 Value TileBuilder::softplus(Value x) {

@@ -85,6 +85,13 @@ public:
                      llvm::ArrayRef<int64_t> dims);
   mlir::Value broadcast(mlir::Value source, llvm::ArrayRef<int64_t> dims,
                         mlir::Value like);
+  mlir::Value transpose(mlir::Value source,
+                        llvm::ArrayRef<int64_t> permutation);
+  /// A tile of i32 of the shape and layout of \p like.
+  mlir::Value integers(int64_t value, mlir::Value like);
+  mlir::Value iota(int64_t dim, mlir::Value like);
+  /// \p source as elements of type \p element, of as many bits.
+  mlir::Value bitcast(mlir::Value source, mlir::Type element);
   /// \p layout: of the result, when it is not the reduced one.
   mlir::Value dot(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> dims,
                   tile::LayoutAttr layout = {});
@@ -113,6 +120,9 @@ public:
   /// tanh(x), to a few units in the last place: its series where
   /// 1 - 2 / (1 + e^2x) cancels.
   mlir::Value tanh(mlir::Value x);
+  /// beta * tanh(gate / beta) * sigmoid(gate) * linear * tanh(up / linear).
+  mlir::Value situ(mlir::Value gate, mlir::Value up, double beta,
+                   double linear);
   /// ln(1 + e^x), and x above 20 (where they agree in FP32).
   mlir::Value softplus(mlir::Value x);
   /// @}

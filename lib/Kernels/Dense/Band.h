@@ -64,6 +64,10 @@ struct Band {
   mlir::Value firstRow;
   /// Packed scales: whether gate and up share the words of a tile.
   bool sharesTiles = false;
+  /// Row-major: the rows that are gathered (see tile.load), null for those from
+  /// the pointer on.
+  mlir::Value gathered;
+  bool nontemporal = false; ///< read once
 
   /// Strides along the rows.
   ViewStrides rows(mlir::Builder &builder) const;

@@ -50,6 +50,11 @@ struct GemmSchedule {
 mlir::DictionaryAttr toAttribute(mlir::Builder &builder,
                                  const GemmSchedule &schedule);
 
+/// The schedule that \p attribute says, of any product; emits an error at \p op
+/// and fails when it says none.
+mlir::FailureOr<GemmSchedule> readSchedule(mlir::Operation *op,
+                                           mlir::DictionaryAttr attribute);
+
 /// The schedule that \p attribute says; emits an error at \p op and fails when
 /// it says none, or one that the op's types do not allow.
 mlir::FailureOr<GemmSchedule> parseSchedule(spec::GemmOp op,

@@ -42,12 +42,8 @@ Value GemmKernel::epilogue(ValueRange sums) {
     return t.mulf(gated, sums[1]);
   }
   case spec::Epilogue::SiTU: {
-    double beta = op.getBeta()->convertToDouble();
-    double linear = op.getLinearBeta()->convertToDouble();
-    Value gate =
-        t.mulf(t.tanh(t.mulf(sums[0], 1.0 / beta)), t.sigmoid(sums[0]));
-    Value up = t.tanh(t.mulf(sums[1], 1.0 / linear));
-    return t.mulf(t.mulf(gate, up), beta * linear);
+    return t.situ(sums[0], sums[1], op.getBeta()->convertToDouble(),
+                  op.getLinearBeta()->convertToDouble());
   }
   default:
     return sums[0];

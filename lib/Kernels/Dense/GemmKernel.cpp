@@ -3,10 +3,7 @@
 //
 // A workgroup computes a tile of out: tileM tokens by tileN columns. Its
 // operands are bands of x and of the weights, tileM and tileN rows of K
-// elements. Every step along K reads through views that are moved to it, so
-// that the offsets of lanes stay what they are; rows beyond the end lie outside
-// of the views and read as zeros. What is left of K after whole steps is one
-// more step whose loads are limited.
+// elements, which BandProduct multiplies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +31,15 @@ Value GemmKernel::size(StringRef name, Value operand, unsigned dim) {
 }
 
 void GemmKernel::identify() {
-  depth = size("K", op.getX(), 1);
+  product.depth = size("K", op.getX(), 1);
+  product.traits.depth = staticSize(op.getX(), 1);
+  product.traits.depthMultiple = op.getKMultiple();
+  product.traits.scaleAlignment = op.getScaleAlignment();
+  product.traits.packedScales = hasPackedScales();
+  product.traits.scalesX = op.hasBlockScaledX();
+  if (op.getFormat() != spec::GemmFormat::BF16) {
+    product.traits.format = target::MatrixFormat::FP8;
+  }
   Value tileX = t.workgroupId(0);
   Value tileY = t.workgroupId(1);
   if (schedule.split > 1) {
@@ -60,17 +65,17 @@ void GemmKernel::identify() {
   };
   rows = left("row_end", row0, schedule.tileM);
   columns = left("col_end", column0, schedule.tileN);
-  x = operand(/*isWeights=*/false, row0, rows);
+  product.x = operand(/*isWeights=*/false, row0, rows);
   if (op.getWeightOrder()) {
     for (unsigned part = 0; part < (isGated() ? 2 : 1); ++part) {
-      weights.push_back(packedWeights(part));
+      product.weights.push_back(packedWeights(part));
     }
     return;
   }
-  weights.push_back(operand(/*isWeights=*/true, column0, columns));
+  product.weights.push_back(operand(/*isWeights=*/true, column0, columns));
   if (isGated()) {
     Value half = size("N/2", op.getOut(), 1);
-    weights.push_back(
+    product.weights.push_back(
         operand(/*isWeights=*/true, t.add(half, column0), columns));
   }
 }
@@ -90,10 +95,11 @@ Operand GemmKernel::packedWeights(unsigned part) {
     rows.multiple = std::gcd(rows.multiple, half.value_or(1));
   }
   Operand result;
-  result.values =
-      packedBand(t, args["weights"], depth, bitsOf(op.getWeights()), rows);
+  result.values = packedBand(t, args["weights"], product.depth,
+                             bitsOf(op.getWeights()), rows);
   if (op.hasBlockScaledWeights()) {
-    result.scales = packedScaleBand(t, args["weight_scale"], depth, rows);
+    result.scales =
+        packedScaleBand(t, args["weight_scale"], product.depth, rows);
   }
   return result;
 }
@@ -107,9 +113,10 @@ Band GemmKernel::band(StringRef operand, Value value, Value first,
   result.bytesPerValue = std::max<int64_t>(bits / 8, 1);
   result.valuesPerByte =
       isScale ? tile::MmaOp::scaleBlock : std::max<int64_t>(8 / bits, 1);
-  result.depth = depth;
+  result.depth = product.depth;
   if (result.valuesPerByte > 1) {
-    result.depth = t.create<arith::DivUIOp>(depth, t.i32(result.valuesPerByte));
+    result.depth =
+        t.create<arith::DivUIOp>(product.depth, t.i32(result.valuesPerByte));
   }
   // Strides are given in what they are multiples of.
   int64_t unit = isScale ? op.getScaleAlignment() : 16;
@@ -132,7 +139,8 @@ Operand GemmKernel::operand(bool isWeights, Value first, Value count) {
   } else if (!isWeights && op.hasBlockScaledX()) {
     if (op.hasPackedXScale()) {
       PackedRows packed{first, count, op.getRowBegin() ? 1 : schedule.tileM};
-      result.scales = packedScaleBand(t, args["x_scale"], depth, packed);
+      result.scales =
+          packedScaleBand(t, args["x_scale"], product.depth, packed);
     } else {
       result.scales = band("x_scale", op.getXScale(), first, count);
     }
@@ -140,238 +148,11 @@ Operand GemmKernel::operand(bool isWeights, Value first, Value count) {
   return result;
 }
 
-/// The tile of \p band at step \p k: [tileM, tileK] of x, [tileK, tileN] of
-/// weights, or a slice of it for each of the waves along K; of scales, and of
-/// values that share bytes, fewer along K. A limited step is as deep as one
-/// slice and ends with K.
-Value GemmKernel::loadStep(const Band &band, Value k, bool isWeights,
-                           bool limited) {
-  Value first = k; // in elements of the band
-  if (band.valuesPerByte > 1) {
-    first = t.create<arith::DivUIOp>(k, t.i32(band.valuesPerByte));
-  }
-  int64_t sliceElements = sliceDepth() / band.valuesPerByte;
-  Value skipped = band.bytesBefore(t, first);
-  Value zero = t.i32(0);
-  Builder &b = t.builder();
-  // The last step is cut along K at any block.
-  SmallVector<DepthLevel> order{{0, 1}};
-  if (op.hasBlockScaledX() && !hasPackedScales() && !limited) {
-    order = orderBlocks(band);
-  }
-  SmallVector<ViewStrides> dims{band.rows(b), band.alongDepth(b, order)};
-  SmallVector<Value> offsets{band.firstRow ? band.firstRow : zero, zero};
-  SmallVector<int64_t> shape{isWeights ? schedule.tileN : schedule.tileM,
-                             sliceElements};
-  Limits limits;
-  SmallVector<int64_t> divisors;
-  if (limited) {
-    limits.values = {t.i32(std::numeric_limits<int32_t>::max()),
-                     t.create<arith::SubIOp>(band.depth, first)};
-    int64_t multiple = op.getKMultiple();
-    if (band.valuesPerByte == tile::MmaOp::scaleBlock) {
-      multiple *= op.getScaleAlignment();
-    }
-    divisors = {1, multiple / band.valuesPerByte};
-  }
-  if (isWeights) {
-    std::reverse(dims.begin(), dims.end());
-    std::reverse(offsets.begin(), offsets.end());
-    std::reverse(shape.begin(), shape.end());
-    std::reverse(limits.values.begin(), limits.values.end());
-    std::reverse(divisors.begin(), divisors.end());
-  }
-  if (schedule.wavesK > 1) {
-    dims.insert(dims.begin(), band.slices(b, sliceElements));
-    offsets.insert(offsets.begin(), zero);
-    shape.insert(shape.begin(), schedule.wavesK);
-    if (limited) {
-      // The first slice takes all of it.
-      limits.values.insert(limits.values.begin(), t.i32(1));
-      divisors.insert(divisors.begin(), 1);
-    }
-  }
-  if (limited) {
-    limits.divisors = b.getDenseI64ArrayAttr(divisors);
-  }
-  Value bytes = t.create<arith::SubIOp>(band.bytes, skipped);
-  ViewStrides strides;
-  for (const ViewStrides &dim : dims) {
-    strides.append(dim);
-  }
-  Value view = t.view(t.advance(band.pointer, t.wideMul(skipped, t.i64(1))),
-                      strides.strides, bytes, strides.blocks);
-  Value tile = t.load(view, offsets, shape, {}, /*nontemporal=*/false, limits);
-  // The last step, when there is one, is not worth a buffer; nor are scales.
-  bool staged = isWeights ? schedule.stagesWeights : schedule.stagesX;
-  bool isScale = band.valuesPerByte == tile::MmaOp::scaleBlock;
-  auto load = cast<tile::LoadOp>(tile.getDefiningOp());
-  load.setStaged(staged && !limited && !isScale);
-  if (load.getStaged() && !isWeights && schedule.stagesOfX) {
-    load->setAttr("tile.stages", b.getI64IntegerAttr(*schedule.stagesOfX));
-  }
-  return tile;
-}
-
-/// Rows and columns of the scaled instruction.
-int64_t GemmKernel::scaledInstruction() {
-  // A word of packed scales is that of two by two small ones.
-  bool isLarge = !hasPackedScales() &&
-                 schedule.tileM % (32 * schedule.wavesM) == 0 &&
-                 schedule.tileN % (32 * schedule.wavesN) == 0;
-  return isLarge ? 32 : 16;
-}
-
-/// The order along K of a whole step of \p band. Any order of the blocks that
-/// have a scale will do when x, weights and scales follow it: the one here lets
-/// a lane read the scales of several instructions side by side.
-SmallVector<DepthLevel> GemmKernel::orderBlocks(const Band &band) {
-  // Blocks of one instruction, and instructions along K.
-  int64_t groups = 64 / scaledInstruction();
-  int64_t steps =
-      std::gcd(sliceDepth() / (groups * tile::MmaOp::scaleBlock), int64_t(4));
-  int64_t run = tile::MmaOp::scaleBlock / band.valuesPerByte;
-  SmallVector<DepthLevel> order{{run, 1}, {groups, run * steps}};
-  if (steps * groups * tile::MmaOp::scaleBlock != sliceDepth()) {
-    order.push_back({steps, run});
-    run *= groups * steps;
-  }
-  order.push_back({0, run});
-  return order;
-}
-
-/// Takes the instruction of few rows, of the fastest. When waves read operands
-/// from memory themselves, each access takes more of a line then, and the L1
-/// serves lines.
-void GemmKernel::chooseNarrow(tile::MmaOp product) {
-  FailureOr<target::TargetInfo> target = tile::getTarget(op);
-  bool isBF16 = op.getFormat() == spec::GemmFormat::BF16;
-  auto format = isBF16 ? target::MatrixFormat::BF16 : target::MatrixFormat::FP8;
-  // FP8 of another bias is refused by tile-select-precision.
-  if (failed(target) ||
-      (!isBF16 && target->facts().fp8Flavour != target::Fp8Flavour::OCP)) {
-    return;
-  }
-  for (const target::Mfma &mfma : target->mfmasFor(format, format)) {
-    if (mfma.m == 16 && mfma.n == 16) {
-      product.setInstruction(SmallVector<int64_t>{mfma.m, mfma.k});
-      return;
-    }
-  }
-}
-
-/// The sums after step \p k.
-SmallVector<Value> GemmKernel::multiply(ValueRange sums, Value k,
-                                        bool limited) {
-  auto load = [&](const Operand &operand,
-                  bool isWeights) -> std::pair<Value, Value> {
-    Value values = loadStep(operand.values, k, isWeights, limited);
-    if (!operand.scales) {
-      return {values, Value()};
-    }
-    return {values, loadStep(*operand.scales, k, isWeights, limited)};
-  };
-  auto [tokens, tokenScale] = load(x, /*isWeights=*/false);
-  SmallVector<int64_t> waves{schedule.wavesM, schedule.wavesN};
-  if (schedule.wavesK > 1) {
-    waves.push_back(schedule.wavesK);
-  }
-  SmallVector<Value> result;
-  for (auto [sum, operand] : llvm::zip_equal(sums, weights)) {
-    auto [weight, weightScale] = load(operand, /*isWeights=*/true);
-    if (weightScale && !tokenScale) {
-      // No instruction takes the two formats as they are.
-      auto codes = cast<RankedTensorType>(weight.getType());
-      int64_t dim = codes.getRank() - 2;
-      SmallVector<int64_t> shape(codes.getShape());
-      shape[dim] *= 2;
-      auto type = RankedTensorType::get(
-          shape, cast<RankedTensorType>(tokens.getType()).getElementType());
-      weight = t.create<tile::DequantizeOp>(type, weight, weightScale, dim);
-      weightScale = Value();
-    }
-    auto product = t.create<tile::MmaOp>(tokens, weight, sum, waves);
-    product.getLhsScaleMutable().assign(tokenScale ? ValueRange(tokenScale)
-                                                   : ValueRange());
-    product.getRhsScaleMutable().assign(weightScale ? ValueRange(weightScale)
-                                                    : ValueRange());
-    if (tokenScale) {
-      int64_t mn = scaledInstruction();
-      product.setInstruction(SmallVector<int64_t>{mn, 2048 / mn});
-    } else if (operand.scales) {
-      // A lane reads 16 bytes of codes, the operands of four instructions.
-      product.setContraction(SmallVector<int64_t>{8, 4});
-    } else if (!schedule.stagesX || !schedule.stagesWeights) {
-      chooseNarrow(product);
-    }
-    result.push_back(product);
-  }
-  return result;
-}
-
-/// Adds the sums of the waves along K.
-Value GemmKernel::addSlices(Value sum) {
-  layout::Layout layout = sumLayout(schedule, schedule.wavesK, /*run=*/8);
-  MLIRContext *context = op.getContext();
-  Value slices = t.convertLayout(sum, tile::LayoutAttr::get(context, layout));
-  auto type = RankedTensorType::get(
-      {schedule.tileM, schedule.tileN}, t.builder().getF32Type(),
-      tile::LayoutAttr::get(context, layout.slice({0})));
-  return t.create<tile::ReduceOp>(type, tile::ReduceKind::Add, slices,
-                                  t.builder().getDenseI64ArrayAttr({0}));
-}
-
-/// The products over all of K.
-SmallVector<Value> GemmKernel::accumulate() {
-  SmallVector<int64_t> shape{schedule.tileM, schedule.tileN};
-  if (schedule.wavesK > 1) {
-    shape.insert(shape.begin(), schedule.wavesK);
-  }
-  auto type = RankedTensorType::get(shape, t.builder().getF32Type());
-  SmallVector<Value> sums;
-  for (size_t part = 0; part < weights.size(); ++part) {
-    sums.push_back(t.create<arith::ConstantOp>(
-        DenseElementsAttr::get(type, t.builder().getF32FloatAttr(0.0f))));
-  }
-  std::optional<int64_t> known = staticSize(op.getX(), 1);
-  DepthRange range = shareOfDepth(t, schedule, share, depth, known);
-  auto loop = [&](Value from, Value to, int64_t step, Value behind,
-                  bool limited) {
-    auto steps = t.create<scf::ForOp>(from, to, t.i32(step), sums);
-    OpBuilder::InsertionGuard guard(t.builder());
-    t.builder().setInsertionPointToEnd(steps.getBody());
-    Value k = steps.getInductionVar();
-    if (behind) {
-      k = t.add(behind, k);
-    }
-    t.create<scf::YieldOp>(multiply(steps.getRegionIterArgs(), k, limited));
-    sums.assign(steps.getResults().begin(), steps.getResults().end());
-    return steps;
-  };
-  if (!known || *known >= schedule.tileK) {
-    scf::ForOp steps =
-        loop(t.i32(0), range.span, schedule.tileK,
-             schedule.split > 1 ? range.begin : Value(), /*limited=*/false);
-    steps->setAttr("tile.stages",
-                   t.builder().getI64IntegerAttr(schedule.stages));
-  }
-  if (!known || *known % schedule.tileK != 0) {
-    loop(range.restBegin, range.restEnd, sliceDepth(), Value(),
-         /*limited=*/true);
-  }
-  if (schedule.wavesK > 1) {
-    for (Value &sum : sums) {
-      sum = addSlices(sum);
-    }
-  }
-  return sums;
-}
-
 void GemmKernel::write(tile::KernelOp kernel) {
   t.builder().setInsertionPointToStart(&kernel.getBody().front());
   args = KernelArguments::byName(kernel);
   identify();
-  SmallVector<Value> sums = accumulate();
+  SmallVector<Value> sums = product.accumulate(share);
   auto finish = [&](ValueRange totals) {
     SmallVector<Value> scaled;
     for (auto [part, total] : llvm::enumerate(totals)) {

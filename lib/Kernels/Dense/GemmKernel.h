@@ -1,25 +1,18 @@
 //===- GemmKernel.h - the tile program of tenon.gemm ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program is written by one class: its operands and products are in
-// GemmKernel.cpp, what becomes of the sums in GemmEpilogue.cpp. GemmPlan.cpp
-// writes the plan that launches it.
+// The program is written by one class: its operands are in GemmKernel.cpp, what
+// becomes of the sums in GemmEpilogue.cpp, and BandProduct multiplies.
+// GemmPlan.cpp writes the plan that launches it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_LIB_KERNELS_DENSE_GEMMKERNEL_H
 #define TENON_LIB_KERNELS_DENSE_GEMMKERNEL_H
 
-#include "Band.h"
-#include "GemmSplit.h"
+#include "BandProduct.h"
 
 namespace tenon::kernels::dense {
-
-/// A band of values and that of their scales, if they have some.
-struct Operand {
-  Band values;
-  std::optional<Band> scales;
-};
 
 /// Writes the kernel of one op. Methods are in the order of the program.
 class GemmKernel {
@@ -27,7 +20,8 @@ public:
   /// \p dies of the chip, to which workgroups go in turn.
   GemmKernel(spec::GemmOp op, const GemmSchedule &schedule, int64_t dies,
              mlir::OpBuilder &builder)
-      : op(op), schedule(schedule), dies(dies), t(builder, op.getLoc()) {}
+      : op(op), schedule(schedule), dies(dies), t(builder, op.getLoc()),
+        product(op, t, this->schedule) {}
 
   void write(tile::KernelOp kernel);
 
@@ -41,17 +35,7 @@ private:
             mlir::Value count);
   Operand operand(bool isWeights, mlir::Value first, mlir::Value count);
   Operand packedWeights(unsigned part);
-  mlir::Value loadStep(const Band &band, mlir::Value k, bool isWeights,
-                       bool limited);
   bool hasPackedScales() { return op.getWeightOrder() || op.hasPackedXScale(); }
-  int64_t scaledInstruction();
-  llvm::SmallVector<DepthLevel> orderBlocks(const Band &band);
-  void chooseNarrow(tile::MmaOp product);
-  llvm::SmallVector<mlir::Value> multiply(mlir::ValueRange sums, mlir::Value k,
-                                          bool limited);
-  llvm::SmallVector<mlir::Value> accumulate();
-  int64_t sliceDepth() const { return schedule.tileK / schedule.wavesK; }
-  mlir::Value addSlices(mlir::Value sum);
   mlir::Value scale(mlir::Value sum, unsigned part);
   mlir::Value epilogue(mlir::ValueRange sums);
   void writeOut(mlir::ValueRange sums);
@@ -61,17 +45,15 @@ private:
   GemmSchedule schedule;
   int64_t dies;
   TileBuilder t;
+  BandProduct product;
   llvm::StringMap<mlir::Value> args;
 
-  mlir::Value depth;   ///< K, i32
   mlir::Value share;   ///< the workgroup's number among those of the tile
   mlir::Value tile;    ///< number of the tile, where workgroups share it
   mlir::Value row0;    ///< first token of the tile
   mlir::Value column0; ///< first column of out
   mlir::Value rows;    ///< tokens of the tile that are computed
   mlir::Value columns; ///< columns of the tile that are computed
-  Operand x;
-  llvm::SmallVector<Operand> weights; ///< one, or gate and up
 };
 
 } // namespace tenon::kernels::dense

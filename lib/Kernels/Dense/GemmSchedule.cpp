@@ -94,8 +94,8 @@ static bool hasBlockScales(spec::GemmOp op) {
          op.getFormat() != spec::GemmFormat::FP8;
 }
 
-FailureOr<GemmSchedule>
-kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
+FailureOr<GemmSchedule> kernels::dense::readSchedule(Operation *op,
+                                                     DictionaryAttr attribute) {
   auto tile = integers(attribute, "tile", 3);
   auto waves = integers(attribute, "waves", 2);
   if (!waves) {
@@ -120,11 +120,12 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
                                      order.getValue()) &&
                   staged != "none"));
   if (!tile || !waves || !stages || !knownLds || attribute.size() != known) {
-    return op.emitOpError("a schedule is {tile = [m, n, k], waves = [m, n], "
-                          "stages = s} of positive integers, with lds = \"x\", "
-                          "\"weights\" or \"both\", order = \"interleave\", "
-                          "\"prefetch\" or \"balanced\", group = g and "
-                          "split = s if wanted; found ")
+    return op->emitOpError(
+               "a schedule is {tile = [m, n, k], waves = [m, n], "
+               "stages = s} of positive integers, with lds = \"x\", "
+               "\"weights\" or \"both\", order = \"interleave\", "
+               "\"prefetch\" or \"balanced\", group = g and "
+               "split = s if wanted; found ")
            << attribute;
   }
   GemmSchedule schedule;
@@ -141,22 +142,36 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   schedule.order = order ? order.getValue().str() : "";
   schedule.group = group ? group.getInt() : 0;
   if (group && (schedule.group < 1 || schedule.group > 1024 || split)) {
-    return op.emitOpError("group must be 1 to 1024, without split; found ")
+    return op->emitOpError("group must be 1 to 1024, without split; found ")
            << attribute;
   }
   schedule.split = split ? split.getInt() : 1;
   if (schedule.split < 1 || schedule.split > mostShares) {
-    return op.emitOpError("split must be 1 to ")
+    return op->emitOpError("split must be 1 to ")
            << mostShares << ", found " << schedule.split;
   }
   schedule.stagesX = staged == "x" || staged == "both";
   schedule.stagesWeights = staged == "weights" || staged == "both";
   int64_t count = schedule.waves();
   if (count > 16 || !llvm::isPowerOf2_64(count)) {
-    return op.emitOpError("a workgroup has 1, 2, 4, 8 or 16 waves, found ")
+    return op->emitOpError("a workgroup has 1, 2, 4, 8 or 16 waves, found ")
            << schedule.wavesM << " x " << schedule.wavesN << " x "
            << schedule.wavesK;
   }
+  int64_t most = std::max(schedule.stages, schedule.stagesOfX.value_or(0));
+  if (schedule.stages < 1 || most > 16) {
+    return op->emitOpError("a schedule has 1 to 16 stages, found ") << most;
+  }
+  return schedule;
+}
+
+FailureOr<GemmSchedule>
+kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
+  FailureOr<GemmSchedule> read = readSchedule(op, attribute);
+  if (failed(read)) {
+    return failure();
+  }
+  const GemmSchedule &schedule = *read;
   int64_t depth = instructionDepth(op);
   if (schedule.tileM % (16 * schedule.wavesM) != 0 ||
       schedule.tileN % (16 * schedule.wavesN) != 0 ||
@@ -180,7 +195,8 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
     int64_t bytes = stepBytes(schedule, rows, value);
     if (isStaged && bytes % copyBytes(schedule) != 0) {
       return op.emitOpError("a step of ")
-             << operand << " is " << bytes << " bytes, which " << count
+             << operand << " is " << bytes << " bytes, which "
+             << schedule.waves()
              << " waves do not copy into LDS in whole instructions of "
              << copyBytes(schedule) << " bytes";
     }
@@ -191,17 +207,12 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
                        op.getWeights()))) {
     return failure();
   }
-  int64_t most = schedule.stages;
   if (schedule.stagesOfX) {
-    most = std::max(most, *schedule.stagesOfX);
     if (!schedule.stagesX || !schedule.stagesWeights || hasBlockScales(op) ||
         std::min(schedule.stages, *schedule.stagesOfX) < 2) {
       return op.emitOpError("x and weights that have different stages are both "
                             "in lds, without block scales, in two or more");
     }
-  }
-  if (schedule.stages < 1 || most > 16) {
-    return op.emitOpError("a schedule has 1 to 16 stages, found ") << most;
   }
   return schedule;
 }
