@@ -226,8 +226,9 @@ LogicalResult Pipeline::widenBuffers() {
 /// all that a loop carries are sums of products of what it fetches.
 LogicalResult Pipeline::checkNeutral() {
   std::function<bool(Value)> isFetched = [&](Value value) {
-    while (auto convert = value.getDefiningOp<tile::ConvertLayoutOp>()) {
-      value = convert.getSource();
+    while (isa_and_nonnull<tile::ConvertLayoutOp, tile::TransposeOp>(
+        value.getDefiningOp())) {
+      value = value.getDefiningOp()->getOperand(0);
     }
     // What makes zeros of zeros.
     Operation *op = value.getDefiningOp();

@@ -148,6 +148,12 @@ std::vector<Seed> Island::spreads() const {
       break;
     }
   }
+  // What is cut into blocks determines the blocks, not the other way round.
+  for (Value value : values) {
+    if (llvm::any_of(value.getUsers(), llvm::IsaPred<tile::SplitOp>)) {
+      starts.push_back(value);
+    }
+  }
   std::vector<Seed> seeds;
   for (Value start : starts) {
     auto type = cast<RankedTensorType>(start.getType());

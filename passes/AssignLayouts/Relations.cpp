@@ -301,6 +301,23 @@ std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
   return std::nullopt;
 }
 
+/// Whether lanes hold pairs of elements along \p dim that instructions round to
+/// codes of \p packing elements: neighbours, or any of a block.
+static bool holdsPairs(const layout::Layout &layout, unsigned dim,
+                       int64_t packing) {
+  auto registers = layout.bases(HwDim::Register);
+  if (registers.empty()) {
+    return false;
+  }
+  Basis others(registers.front());
+  int64_t step = others[dim];
+  others[dim] = 0;
+  bool movesDim = llvm::all_of(others, [](int64_t move) { return move == 0; });
+  return movesDim &&
+         (packing == 2 ? step == 1
+                       : step >= 1 && step < tile::MmaOp::scaleBlock);
+}
+
 void assign::relate(Operation *op, Value value, const layout::Layout &layout,
                     function_ref<void(Value, layout::Layout)> assign) {
   auto assignTile = [&](Value other, const layout::Layout &otherLayout) {
@@ -408,7 +425,8 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
       })
       .Case<tile::QuantizeOp>([&](auto quantize) {
         // As the reduction from which the scales come.
-        if (value != quantize.getValues()) {
+        if (value != quantize.getValues() ||
+            !holdsPairs(layout, quantize.getDim(), quantize.getPacking())) {
           return;
         }
         for (auto [other, factor] :
