@@ -9,6 +9,7 @@
 #include "KDA/Prefill.h"
 #include "MLA/DecodePlan.h"
 #include "MLA/Merge.h"
+#include "MoE/Experts.h"
 #include "MoE/Pack.h"
 #include "MoE/Route.h"
 
@@ -35,6 +36,9 @@ kernels::rankSchedules(spec::SpecOpInterface op,
           [&](auto pack) { return dense::rankPackSchedules(pack); })
       .Case<spec::MoePackOp>(
           [&](auto pack) { return moe::rankPackSchedules(pack); })
+      .Case<spec::MoeExpertsOp>([&](auto experts) {
+        return moe::rankExpertsSchedules(experts, target);
+      })
       .Case<spec::MoeRouteOp>(
           [&](auto route) { return moe::rankRouteSchedules(route); })
       .Case<spec::MlaPlanOp>(
@@ -67,6 +71,9 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
       })
       .Case<spec::MoePackOp>([&](auto pack) {
         return moe::lowerPack(pack, schedule, name, builder);
+      })
+      .Case<spec::MoeExpertsOp>([&](auto experts) {
+        return moe::lowerExperts(experts, schedule, name, builder);
       })
       .Case<spec::MoeRouteOp>([&](auto route) {
         return moe::lowerRoute(route, schedule, name, builder);

@@ -1,0 +1,111 @@
+//===- ExpertStage.h - the two products of an expert ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A workgroup computes a tile of rows, which are routes to one expert, by
+// columns. The first stage multiplies tokens by w13 and leaves what the
+// activation makes of the sums, by slots: row r of tile n is slot n * tileM +
+// r. The second multiplies those by w2 and leaves rows of routes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_KERNELS_MOE_EXPERTSTAGE_H
+#define TENON_LIB_KERNELS_MOE_EXPERTSTAGE_H
+
+#include "ExpertTile.h"
+#include "Experts.h"
+#include "Quantize.h"
+
+#include "../Dense/BandProduct.h"
+
+namespace tenon::kernels::moe {
+
+/// Workspaces between the launches: x as codes and their scales by tokens, the
+/// intermediate by slots, rows of routes by routes.
+/// @{
+inline constexpr llvm::StringLiteral xCodes = "x_codes";
+inline constexpr llvm::StringLiteral xScales = "x_scales";
+inline constexpr llvm::StringLiteral intermediateCodes = "intermediate";
+inline constexpr llvm::StringLiteral intermediateScales = "intermediate_scales";
+inline constexpr llvm::StringLiteral routeRows = "route_rows";
+/// @}
+
+/// Whether values of \p format have scales.
+inline bool hasScales(spec::Format format) {
+  return format == spec::Format::FP8 || format == spec::Format::FP4;
+}
+
+/// Bytes of a row of \p columns values, and from row to row of their scales.
+inline int64_t rowBytes(spec::Format format, int64_t columns) {
+  return columns * bitsOf(format) / 8;
+}
+int64_t scaleRowBytes(int64_t columns);
+
+/// What both stages are written with.
+class ExpertStage {
+public:
+  ExpertStage(spec::MoeExpertsOp op, bool direct,
+              const dense::GemmSchedule &schedule, mlir::OpBuilder &builder)
+      : op(op), direct(direct), schedule(schedule), t(builder, op.getLoc()),
+        product(op, t, this->schedule) {}
+  virtual ~ExpertStage() = default;
+
+  void write(tile::KernelOp kernel);
+
+protected:
+  /// Columns of the result, and K.
+  virtual int64_t width() = 0;
+  virtual int64_t depth() = 0;
+  virtual spec::Format input() = 0;
+  /// Says what is multiplied.
+  virtual void operands() = 0;
+  virtual void writeOut(mlir::ValueRange sums) = 0;
+
+  /// \p rows rows of \p columns values in \p format from \p pointer on, and of
+  /// their scales from \p scales on. With \p gathered these of them.
+  dense::Operand rowsOf(mlir::Value pointer, mlir::Value scales,
+                        spec::Format format, int64_t columns,
+                        mlir::Value strideBytes, mlir::Value rows,
+                        mlir::Value gathered);
+  /// The rows of the expert's weights that make the tile's columns: those of
+  /// \p part, gate or up, of w13.
+  dense::Operand expertWeights(llvm::StringRef name, mlir::Value weights,
+                               mlir::Value scales, spec::WeightOrder order,
+                               int64_t part);
+  /// \p sum in the layout in which lanes hold columns side by side.
+  mlir::Value spread(mlir::Value sum);
+  /// Limits of a store of the tile whose elements are \p values columns each.
+  Limits columnLimits(int64_t values);
+  /// \p pointer moved to slot \p slot of rows of \p bytes bytes.
+  mlir::Value atSlots(llvm::StringRef workspace, int64_t bytes);
+
+  spec::MoeExpertsOp op;
+  bool direct;
+  dense::GemmSchedule schedule;
+  TileBuilder t;
+  dense::BandProduct product;
+  llvm::StringMap<mlir::Value> args;
+
+  ExpertTile routes;
+  mlir::Value row;     ///< number of the tile
+  mlir::Value column0; ///< first column
+  mlir::Value columns; ///< columns of the tile that exist
+};
+
+/// Write the kernels of the stages.
+/// @{
+void writeStageOne(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,
+                   bool direct, tile::KernelOp kernel,
+                   mlir::OpBuilder &builder);
+void writeStageTwo(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,
+                   bool direct, tile::KernelOp kernel,
+                   mlir::OpBuilder &builder);
+/// @}
+
+/// Launches what rounds x to op.input, into the workspaces xCodes and xScales,
+/// which it states.
+void addQuantize(spec::MoeExpertsOp op, llvm::StringRef name, PlanBuilder &plan,
+                 mlir::OpBuilder &builder);
+
+} // namespace tenon::kernels::moe
+
+#endif // TENON_LIB_KERNELS_MOE_EXPERTSTAGE_H

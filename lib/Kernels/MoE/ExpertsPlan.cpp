@@ -1,0 +1,196 @@
+//===- ExpertsPlan.cpp - the plan that launches tenon.moe_experts -*- C++
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Launches, of which those that a call does not need are empty:
+// - x is rounded, where the first product takes fp8 or fp4;
+// - up to 16 tokens, where the schedule is direct: both stages;
+// - else routes are sorted, and both stages take sorted routes;
+// - rows of routes are summed, or those without a route cleared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExpertStage.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::moe;
+
+namespace {
+/// The launches of one op.
+class ExpertsPlan {
+public:
+  ExpertsPlan(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,
+              StringRef name, OpBuilder &builder)
+      : op(op), schedule(schedule), name(name), builder(builder),
+        plan(builder, (name + "_plan").str(), op) {}
+
+  void write();
+
+private:
+  void stageOne(bool direct, Value tiles);
+  void stageTwo(bool direct, Value tiles);
+  void operands(KernelArguments &arguments, ArrayRef<StringRef> names);
+  void tileArguments(bool direct, KernelArguments &arguments);
+  void require();
+
+  spec::MoeExpertsOp op;
+  const ExpertsSchedule &schedule;
+  StringRef name;
+  OpBuilder &builder;
+  PlanBuilder plan;
+  Value routes;
+};
+} // namespace
+
+void ExpertsPlan::operands(KernelArguments &arguments,
+                           ArrayRef<StringRef> names) {
+  for (const spec::OperandContract &contract : op.getOperandContracts()) {
+    if (llvm::is_contained(names, contract.name)) {
+      arguments.pointers(contract);
+    }
+  }
+}
+
+/// What a stage needs to know which routes are its own.
+void ExpertsPlan::tileArguments(bool direct, KernelArguments &arguments) {
+  if (direct) {
+    RouteLookup::addArguments(op, plan, arguments);
+    return;
+  }
+  arguments.statedWorkspace(tileExperts, builder.getI32Type());
+  arguments.statedWorkspace(sortedRoutes, builder.getI32Type());
+  arguments.scalar32("T", plan.size("x", 0));
+}
+
+void ExpertsPlan::stageOne(bool direct, Value tiles) {
+  const dense::GemmSchedule &cut = schedule.up;
+  KernelArguments arguments(builder, plan);
+  tileArguments(direct, arguments);
+  operands(arguments, {"w13", "w13_scale"});
+  if (hasScales(op.getInput())) {
+    arguments.statedWorkspace(xCodes, elementOf(op.getInput(), builder));
+    arguments.statedWorkspace(xScales, Float8E8M0FNUType::get(op.getContext()));
+  } else {
+    operands(arguments, {"x"});
+    arguments.scalar32("x_stride",
+                       plan.floorDiv(plan.strideBytes("x"), plan.constant(16)));
+  }
+  arguments.statedWorkspace(intermediateCodes,
+                            elementOf(op.getIntermediate(), builder));
+  if (hasScales(op.getIntermediate())) {
+    arguments.statedWorkspace(intermediateScales, builder.getI8Type());
+  }
+  std::string kernelName = (name + (direct ? "_up_direct" : "_up")).str();
+  plan.launch(kernelName,
+              plan.ceilDiv(plan.constant(op.getExpertWidth()),
+                           plan.constant(cut.tileN)),
+              tiles, plan.constant(1), cut.waves() * 64);
+  OpBuilder::InsertionGuard guard(builder);
+  writeStageOne(op, schedule, direct,
+                arguments.createKernel(op.getLoc(), kernelName, cut.waves(),
+                                       /*preloads=*/true),
+                builder);
+}
+
+void ExpertsPlan::stageTwo(bool direct, Value tiles) {
+  const dense::GemmSchedule &cut = schedule.down;
+  KernelArguments arguments(builder, plan);
+  tileArguments(direct, arguments);
+  operands(arguments, {"w2", "w2_scale"});
+  arguments.statedWorkspace(intermediateCodes,
+                            elementOf(op.getIntermediate(), builder));
+  if (hasScales(op.getIntermediate())) {
+    arguments.statedWorkspace(intermediateScales,
+                              Float8E8M0FNUType::get(op.getContext()));
+  }
+  if (op.hasRouteRows()) {
+    operands(arguments, {"out"});
+  } else {
+    arguments.statedWorkspace(routeRows, elementOf(op.getRoutes(), builder));
+  }
+  arguments.scalar32("routes", routes);
+  std::string kernelName = (name + (direct ? "_down_direct" : "_down")).str();
+  plan.launch(
+      kernelName,
+      plan.ceilDiv(plan.constant(op.getWidth()), plan.constant(cut.tileN)),
+      tiles, plan.constant(1), cut.waves() * 64);
+  OpBuilder::InsertionGuard guard(builder);
+  writeStageTwo(op, schedule, direct,
+                arguments.createKernel(op.getLoc(), kernelName, cut.waves(),
+                                       /*preloads=*/true),
+                builder);
+}
+
+/// 32-bit offsets reach all tokens and all rows of routes.
+void ExpertsPlan::require() {
+  Value most = plan.constant(int64_t(1) << 31);
+  Value tokens = plan.size("x", 0);
+  plan.require(arith::CmpIPredicate::slt,
+               plan.mul(tokens, plan.strideBytes("x")), most,
+               "x: T rows must reach less than 2^31 bytes");
+  int64_t pitch = op.hasRouteRows() ? op.getRoutePitch()
+                                    : rowBytes(op.getRoutes(), op.getWidth());
+  plan.require(arith::CmpIPredicate::slt,
+               plan.mul(routes, plan.constant(pitch)), most,
+               "rows of all T * K routes must be less than 2^31 bytes");
+}
+
+void ExpertsPlan::write() {
+  Value tokens = plan.size("x", 0);
+  Value one = plan.constant(1);
+  routes = plan.mul(tokens, plan.constant(op.getExpertsPerToken()));
+  require();
+  // 1 for up to 16 tokens.
+  Value few = plan.min(
+      plan.floorDiv(plan.constant(directTokens), plan.max(tokens, one)), one);
+  Value runsDirect = schedule.direct ? few : plan.constant(0);
+  Value runsSorted = schedule.direct ? plan.sub(one, few) : Value();
+  int64_t tileM = schedule.up.tileM;
+  Value directTiles = plan.mul(routes, runsDirect);
+  Value sortedTiles = tileBound(op, plan, tileM);
+  if (runsSorted) {
+    sortedTiles = plan.mul(sortedTiles, runsSorted);
+  }
+  Value slots =
+      plan.mul(plan.max(directTiles, sortedTiles), plan.constant(tileM));
+  auto state = [&](StringRef workspace, Value rows, int64_t bytes) {
+    plan.workspace(workspace, plan.mul(rows, plan.constant(bytes)),
+                   /*zero=*/false);
+  };
+  int64_t width = op.getExpertWidth();
+  state(intermediateCodes, slots, rowBytes(op.getIntermediate(), width));
+  if (hasScales(op.getIntermediate())) {
+    state(intermediateScales, slots, scaleRowBytes(width));
+  }
+  if (!op.hasRouteRows()) {
+    state(routeRows, routes, rowBytes(op.getRoutes(), op.getWidth()));
+  }
+  if (hasScales(op.getInput())) {
+    addQuantize(op, (name + "_quantize").str(), plan, builder);
+  }
+  if (schedule.direct) {
+    stageOne(/*direct=*/true, directTiles);
+    stageTwo(/*direct=*/true, directTiles);
+  }
+  addSort(op, tileM, (name + "_sort").str(), plan, builder, runsSorted);
+  stageOne(/*direct=*/false, sortedTiles);
+  stageTwo(/*direct=*/false, sortedTiles);
+  if (op.hasRouteRows()) {
+    addClear(op, (name + "_clear").str(), plan, builder, Value());
+  } else {
+    addCombine(op, routeRows, elementOf(op.getRoutes(), builder),
+               (name + "_combine").str(), plan, builder, Value());
+  }
+}
+
+LogicalResult moe::lowerExperts(spec::MoeExpertsOp op, DictionaryAttr attribute,
+                                StringRef name, OpBuilder &builder) {
+  FailureOr<ExpertsSchedule> schedule = parseExpertsSchedule(op, attribute);
+  if (failed(schedule)) {
+    return failure();
+  }
+  ExpertsPlan(op, *schedule, name, builder).write();
+  return success();
+}

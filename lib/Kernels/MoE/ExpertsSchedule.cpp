@@ -1,0 +1,124 @@
+//===- ExpertsSchedule.cpp - schedules of tenon.moe_experts -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ExpertTile.h"
+#include "Experts.h"
+#include "Quantize.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::moe;
+using dense::GemmSchedule;
+
+/// Checks that \p schedule cuts \p stage at the edges of packed weights and of
+/// blocks that share a scale.
+static LogicalResult checkStage(spec::MoeExpertsOp op, StringRef stage,
+                                spec::Format input,
+                                const GemmSchedule &schedule) {
+  constexpr int64_t block = tile::MmaOp::scaleBlock;
+  int64_t slice = schedule.tileK / schedule.wavesK;
+  if (!llvm::isPowerOf2_64(schedule.tileM) ||
+      !llvm::isPowerOf2_64(schedule.tileN) || schedule.tileN % block != 0 ||
+      schedule.tileM % (16 * schedule.wavesM) != 0 ||
+      schedule.tileN % (16 * schedule.wavesN) != 0) {
+    return op.emitOpError(stage)
+           << ": tiles have powers of two of rows and of 32 columns or more, "
+              "that waves share by 16, found "
+           << schedule.tileM << " x " << schedule.tileN << " on "
+           << schedule.wavesM << " x " << schedule.wavesN << " waves";
+  }
+  if (schedule.tileK % schedule.wavesK != 0 ||
+      (slice != 128 && slice % 256 != 0)) {
+    return op.emitOpError(stage)
+           << ": a step has 128 or a multiple of 256 values along K for each "
+              "of its slices, found "
+           << slice;
+  }
+  if (schedule.stagesX || schedule.stagesWeights || schedule.split != 1 ||
+      schedule.group != 0) {
+    return op.emitOpError(stage)
+           << ": operands go into registers, without lds, split and group";
+  }
+  return success();
+}
+
+FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
+                                                     DictionaryAttr attribute) {
+  auto form = attribute.getAs<StringAttr>("form");
+  auto up = attribute.getAs<DictionaryAttr>("up");
+  auto down = attribute.getAs<DictionaryAttr>("down");
+  if (!form || !up || !down || attribute.size() != 3 ||
+      (form != "direct" && form != "sorted")) {
+    return op.emitOpError(
+               "a schedule is {form = \"direct\" or \"sorted\", up = "
+               "{...}, down = {...}}; found ")
+           << attribute;
+  }
+  FailureOr<GemmSchedule> upCut = dense::readSchedule(op, up);
+  FailureOr<GemmSchedule> downCut = dense::readSchedule(op, down);
+  if (failed(upCut) || failed(downCut) ||
+      failed(checkStage(op, "up", op.getInput(), *upCut)) ||
+      failed(checkStage(op, "down", op.getIntermediate(), *downCut))) {
+    return failure();
+  }
+  ExpertsSchedule schedule{form == "direct", *upCut, *downCut};
+  if (schedule.up.tileM != schedule.down.tileM) {
+    return op.emitOpError("up and down have tiles of as many rows, found ")
+           << schedule.up.tileM << " and " << schedule.down.tileM;
+  }
+  if (schedule.direct && schedule.up.tileM != directTokens) {
+    return op.emitOpError("a direct schedule has tiles of ")
+           << directTokens << " rows, found " << schedule.up.tileM;
+  }
+  return schedule;
+}
+
+SmallVector<DictionaryAttr>
+moe::rankExpertsSchedules(spec::MoeExpertsOp op,
+                          const target::TargetInfo &target) {
+  int64_t tokens = op.getExpectedTokens().value_or(16);
+  // Rows of an expert that tokens have, on average.
+  double rows = static_cast<double>(tokens) * op.getExpertsPerToken() /
+                static_cast<double>(op.getIdLimit());
+  Builder b(op.getContext());
+  SmallVector<DictionaryAttr> schedules;
+  auto add = [&](bool direct, const GemmSchedule &up,
+                 const GemmSchedule &down) {
+    schedules.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr("form", b.getStringAttr(direct ? "direct" : "sorted")),
+         b.getNamedAttr("up", dense::toAttribute(b, up)),
+         b.getNamedAttr("down", dense::toAttribute(b, down))}));
+  };
+  auto cut = [](int64_t tileM, int64_t tileN, int64_t tileK, int64_t wavesM,
+                int64_t wavesN, int64_t wavesK, int64_t stages) {
+    GemmSchedule schedule;
+    schedule.tileM = tileM;
+    schedule.tileN = tileN;
+    schedule.tileK = tileK;
+    schedule.wavesM = wavesM;
+    schedule.wavesN = wavesN;
+    schedule.wavesK = wavesK;
+    schedule.stages = stages;
+    return schedule;
+  };
+  bool direct = tokens <= directTokens;
+  int64_t tileM = 16;
+  while (!direct && tileM < 128 && rows > 0.75 * static_cast<double>(tileM)) {
+    tileM *= 2;
+  }
+  if (tileM <= 32) {
+    add(direct, cut(tileM, 32, 512, 1, 1, 4, 2),
+        cut(tileM, 64, 128, 1, 4, 1, 3));
+    add(direct, cut(tileM, 64, 128, 1, 4, 1, 3),
+        cut(tileM, 64, 128, 1, 4, 1, 2));
+  } else {
+    add(direct, cut(tileM, 64, 128, 2, 2, 1, 2),
+        cut(tileM, 128, 128, 2, 2, 1, 2));
+  }
+  add(direct, cut(tileM, 64, 128, 1, 4, 1, 2), cut(tileM, 64, 128, 1, 4, 1, 2));
+  return schedules;
+}
