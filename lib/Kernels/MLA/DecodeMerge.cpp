@@ -1,11 +1,13 @@
 //===- DecodeMerge.cpp - parts of MLA decode made one -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A workgroup merges half of the columns of one row, a wave 64 of them: a row
-// has few readers else, and one request may have all slots of the chip. 32
-// parts are taken at a time, two of them in a lane's registers for each of the
-// sixteen places that keep sums of their own, below their own maximum; the
-// places are added up last. That order is fixed, and so are the bits.
+// A workgroup merges half of the columns of one row at a time, a wave 64 of
+// them: a row has few readers else, and one request may have all slots of the
+// chip. 32 parts are taken at a time, or 8 of a request that has no more. In a
+// lane's registers and over four lanes parts have places, which keep sums of
+// their own, below their own maximum; the places are added up last. That order
+// is fixed, and so are the bits. A request without parts to merge costs its
+// workgroups a look at the plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +27,10 @@ using namespace tenon::kernels::mla;
 static constexpr int64_t waves = 4;
 static constexpr int64_t columns = 512;
 static constexpr int64_t tileColumns = 64 * waves;
-/// Parts whose loads are on their way together.
-static constexpr int64_t together = 32;
+/// Parts whose loads are on their way together, of many and of few.
+static constexpr int64_t manyParts = 32, fewParts = 8;
+/// Workgroups that keep the chip busy.
+static constexpr int64_t busyWorkgroups = 2048;
 static constexpr double ln2 = 0.6931471805599453;
 
 namespace {
@@ -61,13 +65,17 @@ private:
   TileBuilder t;
   OpBuilder &b;
   llvm::StringMap<Value> args;
-  Value request, query, head, half; ///< i32, of the workgroup
+  int64_t together = manyParts;     ///< parts of a tile
+  Value request, query, head, half; ///< i32, of what is merged
   Value token; ///< packed: the row of q and out; else the query
 };
 } // namespace
 
 tile::LayoutAttr DecodeMergeKernel::layout() {
-  SmallVector<layout::Basis> registers{{0, 1}, {0, 2}, {4, 0}, {8, 0}, {16, 0}};
+  SmallVector<layout::Basis> registers{{0, 1}, {0, 2}};
+  for (int64_t bit = 4; bit < together; bit *= 2) {
+    registers.push_back({bit, 0});
+  }
   SmallVector<layout::Basis> lanes{{0, 4},  {0, 8}, {0, 16},
                                    {0, 32}, {1, 0}, {2, 0}};
   return tile::LayoutAttr::get(
@@ -212,29 +220,42 @@ void DecodeMergeKernel::store(const Sums &sums) {
 }
 
 void DecodeMergeKernel::write() {
-  Value x = t.workgroupId(0);
-  head = t.create<arith::ShRUIOp>(x, t.i32(1));
-  half = t.create<arith::AndIOp>(x, t.i32(1));
-  query = t.workgroupId(1);
-  request = t.workgroupId(2);
+  request = t.workgroupId(1);
   Value entry = t.mul(t.add(args["slots"], request), t.i32(4)); // of the plan
   Value first = scalar("plan", entry);
   Value count = scalar("plan", t.add(entry, t.i32(1)));
-  Value isCut =
-      t.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, count, t.i32(1));
-  token = query;
+  Value queries = args["queries"], begin;
   if (op.isPacked()) {
-    Value begin = scalar("qo_indptr", request);
-    Value end = scalar("qo_indptr", t.add(request, t.i32(1)));
-    token = t.add(begin, query);
-    isCut = t.create<arith::AndIOp>(
-        isCut, t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, token, end));
+    begin = scalar("qo_indptr", request);
+    queries = t.create<arith::SubIOp>(
+        scalar("qo_indptr", t.add(request, t.i32(1))), begin);
   }
-  auto branch = t.create<scf::IfOp>(isCut, /*withElseRegion=*/false);
+  auto isAbove = [&](int64_t least) -> Value {
+    return t.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, count,
+                                   t.i32(least));
+  };
+  int64_t heads = op.getHeads();
+  Value halves =
+      t.select(isAbove(1), t.mul(queries, t.i32(2 * heads)), t.i32(0));
+  auto loop = t.create<scf::ForOp>(t.workgroupId(0), halves, args["workers"]);
   {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    mergeRow(first, count);
+    b.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    half = t.create<arith::AndIOp>(number, t.i32(1));
+    Value row = t.create<arith::ShRUIOp>(number, t.i32(1));
+    query = t.create<arith::DivUIOp>(row, t.i32(heads));
+    head = t.create<arith::SubIOp>(row, t.mul(query, t.i32(heads)));
+    token = op.isPacked() ? t.add(begin, query) : query;
+    auto branch =
+        t.create<scf::IfOp>(isAbove(fewParts), /*withElseRegion=*/true);
+    for (auto [block, size] : {std::pair(branch.thenBlock(), manyParts),
+                               {branch.elseBlock(), fewParts}}) {
+      OpBuilder::InsertionGuard inBranch(b);
+      b.setInsertionPointToStart(block);
+      together = size;
+      mergeRow(first, count);
+    }
   }
   t.create<tile::ReturnOp>();
 }
@@ -273,10 +294,16 @@ void mla::launchDecodeMerge(spec::MlaDecodeOp op, PlanBuilder &plan,
                        isDense ? plan.constant(4)
                                : plan.strideBytes(operand, tokenDim + 1));
   }
+  Value requests = plan.size("seq_len", 0);
   Value queries =
       op.isPacked() ? plan.constant(op.getMaxQueries()) : plan.size("q", 1);
-  plan.launch(name, plan.constant(2 * op.getHeads()), queries,
-              plan.size("seq_len", 0), waves * 64);
+  Value halves = plan.mul(queries, plan.constant(2 * op.getHeads()));
+  Value workers =
+      plan.min(halves, plan.ceilDiv(plan.constant(busyWorkgroups),
+                                    plan.max(requests, plan.constant(1))));
+  arguments.scalar32("queries", queries);
+  arguments.scalar32("workers", workers);
+  plan.launch(name, workers, requests, plan.constant(1), waves * 64);
   tile::KernelOp kernel =
       arguments.createKernel(op.getLoc(), name, waves, /*preloads=*/true);
   OpBuilder::InsertionGuard guard(builder);
