@@ -82,11 +82,10 @@ static FailureOr<spec::SpecOpInterface> findSpec(ModuleOp module) {
   return ops.front();
 }
 
-/// How many parts \p settings get wrong; none for settings that give no valid
-/// spec.
-static std::optional<size_t> distance(const Features &wanted, StringRef op,
-                                      const runtime::Settings &settings,
-                                      MLIRContext *context) {
+/// What the spec of \p settings says; none for settings that give no valid one.
+static std::optional<Features> featuresOf(StringRef op,
+                                          const runtime::Settings &settings,
+                                          MLIRContext *context) {
   auto text = specText(op, settings);
   if (!text) {
     llvm::consumeError(text.takeError());
@@ -99,10 +98,11 @@ static std::optional<size_t> distance(const Features &wanted, StringRef op,
     return std::nullopt;
   }
   FailureOr<spec::SpecOpInterface> found = findSpec(*module);
-  if (failed(found)) {
-    return std::nullopt;
-  }
-  Features features = featuresOf(*found);
+  return failed(found) ? std::nullopt : std::optional(featuresOf(*found));
+}
+
+/// How many parts \p features get wrong.
+static size_t distance(const Features &wanted, const Features &features) {
   size_t different = 0;
   for (const std::string &feature : wanted) {
     different += !features.count(feature);
@@ -170,21 +170,59 @@ llvm::Expected<runtime::Settings> driver::specSettings(ModuleOp module) {
   MLIRContext *context = module.getContext();
   auto complete = runtime::completeSettings(**entry, {});
   auto settings = std::get<runtime::Settings>(complete);
-  std::optional<size_t> best = distance(wanted, name, settings, context);
-  // One parameter at a time, the first value that helps most, until none does.
-  for (bool improved = true; improved && best != 0u;) {
-    improved = false;
+  std::optional<Features> current = featuresOf(name, settings, context);
+  std::optional<size_t> best;
+  if (current) {
+    best = distance(wanted, *current);
+  }
+  /// Calls \p visit with every change of one parameter, and with what it makes
+  /// of the spec, until it says that this is enough.
+  using Visit = llvm::function_ref<bool(const runtime::Settings &,
+                                        const Features &, size_t)>;
+  auto forEachChange = [&](const runtime::Settings &from, Visit visit) {
     for (auto [index, parameter] : llvm::enumerate((*entry)->parameters)) {
       for (const std::string &value : candidates(parameter, *op)) {
-        runtime::Settings tried = settings;
+        runtime::Settings tried = from;
         tried[index].second = value;
-        std::optional<size_t> reached = distance(wanted, name, tried, context);
-        if (reached && (!best || *reached < *best)) {
-          best = reached;
-          settings = std::move(tried);
-          improved = true;
+        auto features = featuresOf(name, tried, context);
+        if (features && visit(tried, *features, distance(wanted, *features))) {
+          return true;
         }
       }
+    }
+    return false;
+  };
+  auto takesBetter = [&](const runtime::Settings &tried,
+                         const Features &features, size_t reached) {
+    if (best && reached >= *best) {
+      return false;
+    }
+    best = reached;
+    settings = tried;
+    current = features;
+    return true;
+  };
+  while (best != 0u) {
+    // One parameter at a time, the first value that helps most.
+    std::optional<size_t> before = best;
+    forEachChange(settings, [&](const runtime::Settings &tried,
+                                const Features &features, size_t reached) {
+      takesBetter(tried, features, reached);
+      return false;
+    });
+    if (best != before) {
+      continue;
+    }
+    // Then two, of which the first one alone wins as much as it loses: an
+    // operand is there, but of another size.
+    bool found =
+        forEachChange(settings, [&](const runtime::Settings &tried,
+                                    const Features &features, size_t reached) {
+          return best && reached == *best && features != *current &&
+                 forEachChange(tried, takesBetter);
+        });
+    if (!found) {
+      break;
     }
   }
   if (best != 0u) {
