@@ -118,7 +118,7 @@ def main():
         run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if run.returncode != 0:
             failed += 1
-            print(" ".join(command), run.stdout, sep="\n")
+            print(" ".join(command), run.stdout, sep="\n", flush=True)
         elif arguments.full:
             lines = [line for line in run.stdout.splitlines() if line[:4] in ("ok  ", "note")]
             print(" ".join(command[4:]), *lines, sep="\n  ", flush=True)
