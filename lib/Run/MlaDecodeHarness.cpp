@@ -159,22 +159,25 @@ MlaExpectation::MlaExpectation(MlaDecode taken) : reference(std::move(taken)) {
   }
 }
 
-/// Rows spread over the requests, of each other ones.
+/// Rows spread over the requests, of each other ones; all where they are few.
 llvm::DenseSet<std::pair<int64_t, int64_t>> MlaExpectation::sample() const {
   std::vector<int64_t> requests;
+  int64_t rowCount = 0;
   for (int64_t request = 0; request < reference.requests(); ++request) {
     if (reference.rows(request) != 0) {
       requests.push_back(request);
+      rowCount += reference.rows(request);
     }
   }
   llvm::DenseSet<std::pair<int64_t, int64_t>> rows;
   uint64_t key = reference::randomKey(rowKeys, "rows");
-  int64_t count = requests.size();
-  for (int64_t i = 0; i < sampledRows; ++i) {
+  int64_t wanted = std::min(sampledRows, rowCount), count = requests.size();
+  for (int64_t i = 0; int64_t(rows.size()) < wanted; ++i) {
     // The first and the last request are among them.
+    int64_t turn = i % sampledRows;
     int64_t request =
         requests[count <= sampledRows ? i % count
-                                      : i * (count - 1) / (sampledRows - 1)];
+                                      : turn * (count - 1) / (sampledRows - 1)];
     int64_t row = reference::randomBits(key, i) % reference.rows(request);
     rows.insert({request, row});
   }
