@@ -164,8 +164,11 @@ static LogicalResult verifyAccess(Operation *op, ViewType view,
 }
 
 /// What gathering loads and scattering stores have in common.
-static LogicalResult verifyRows(Operation *op, Value rows, Value view,
+static LogicalResult verifyRows(Operation *op, Value rows, bool far, Value view,
                                 RankedTensorType tile, OperandRange offsets) {
+  if (!rows) {
+    return far ? op->emitOpError("is far without rows") : success();
+  }
   auto type = cast<RankedTensorType>(rows.getType());
   if (tile.getRank() == 0 || type.getRank() != 1 ||
       !type.getElementType().isInteger(32) ||
@@ -187,13 +190,12 @@ LogicalResult LoadOp::verify() {
     return emitOpError("is coherent: copies into LDS go through the caches");
   }
   auto tile = cast<RankedTensorType>(getType());
-  if (Value rows = getRows()) {
-    if (getStaged()) {
-      return emitOpError("is staged: copies into LDS do not gather rows");
-    }
-    if (failed(verifyRows(*this, rows, getView(), tile, getOffsets()))) {
-      return failure();
-    }
+  if (getRows() && getStaged()) {
+    return emitOpError("is staged: copies into LDS do not gather rows");
+  }
+  if (failed(verifyRows(*this, getRows(), getFar(), getView(), tile,
+                        getOffsets()))) {
+    return failure();
   }
   return verifyAccess(*this, getView().getType(), tile, getOffsets().size(),
                       getLimits().size(), getLimitDivisors());
@@ -201,10 +203,9 @@ LogicalResult LoadOp::verify() {
 
 LogicalResult StoreOp::verify() {
   auto tile = cast<RankedTensorType>(getValue().getType());
-  if (Value rows = getRows()) {
-    if (failed(verifyRows(*this, rows, getView(), tile, getOffsets()))) {
-      return failure();
-    }
+  if (failed(verifyRows(*this, getRows(), getFar(), getView(), tile,
+                        getOffsets()))) {
+    return failure();
   }
   return verifyAccess(*this, getView().getType(), tile, getOffsets().size(),
                       getLimits().size(), getLimitDivisors());

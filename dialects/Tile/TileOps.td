@@ -153,6 +153,10 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>,
     `[i, j, ...]` is the view's element `[rows[i], offset + j, ...]`: rows that lie
     anywhere. Dimension 0 is not blocked then, and its offset is 0; a negative row
     reads as zeros, as one beyond the bound does.
+    With `far` as well, each row is a window of its own: the bound counts from the
+    begin of the row, and rows may lie 2^31 bytes and more apart. A row is the same
+    for all lanes of a wave then, which the layout has to see to: dimension 0 lies in
+    registers and waves.
     With `coherent` the access goes past the caches that only a part of the chip
     shares, for data that other workgroups of the same launch write; `tile.arrive`
     orders such accesses.
@@ -168,7 +172,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>,
                        Optional<Tile_Tensor>:$rows,
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
                        UnitAttr:$nontemporal, UnitAttr:$staged,
-                       UnitAttr:$coherent);
+                       UnitAttr:$coherent, UnitAttr:$far);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = [{
     $view `[` $offsets `]` (`rows` $rows^ `:` type($rows))?
@@ -185,8 +189,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
     Where the tile's layout replicates an element, one owner writes it.
     `limits` are as for `tile.load`: elements at or beyond are not written.
     With `rows` the elements `[i, j, ...]` are written to the view's row `rows[i]`,
-    as `tile.load` reads them; a negative row is not written. Rows that are written
-    are different ones.
+    as `tile.load` reads them, with `far` too; a negative row is not written. Rows
+    that are written are different ones.
     With `coherent` the access goes past the caches that only a part of the chip
     shares, for data that other workgroups of the same launch read; `tile.arrive`
     orders such accesses.
@@ -195,7 +199,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>,
                        Variadic<I32>:$offsets, Variadic<I32>:$limits,
                        Optional<Tile_Tensor>:$rows,
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
-                       UnitAttr:$nontemporal, UnitAttr:$coherent);
+                       UnitAttr:$nontemporal, UnitAttr:$coherent,
+                       UnitAttr:$far);
   let assemblyFormat = [{
     $value `,` $view `[` $offsets `]` (`rows` $rows^ `:` type($rows))?
     (`within` `[` $limits^ `]`)? attr-dict `:` type($value) `,` type($view)

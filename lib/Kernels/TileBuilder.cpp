@@ -106,6 +106,24 @@ Value TileBuilder::gather(Value view, Value rows, ArrayRef<Value> offsets,
                               /*staged=*/false);
 }
 
+Value TileBuilder::loadFarRows(Value view, Value rows, ArrayRef<Value> offsets,
+                               ArrayRef<int64_t> shape,
+                               tile::LayoutAttr layout) {
+  auto type = RankedTensorType::get(
+      shape, cast<tile::ViewType>(view.getType()).getElementType(), layout);
+  return create<tile::LoadOp>(type, view, offsets, ValueRange(), rows,
+                              DenseI64ArrayAttr(), /*nontemporal=*/false,
+                              /*staged=*/false, /*coherent=*/false,
+                              /*far=*/true);
+}
+
+void TileBuilder::storeFarRows(Value value, Value view, Value rows,
+                               ArrayRef<Value> offsets) {
+  create<tile::StoreOp>(value, view, offsets, ValueRange(), rows,
+                        DenseI64ArrayAttr(), /*nontemporal=*/false,
+                        /*coherent=*/false, /*far=*/true);
+}
+
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//

@@ -67,6 +67,14 @@ public:
                      tile::LayoutAttr layout = {}, const Limits &limits = {});
   void scatter(mlir::Value value, mlir::Value view, mlir::Value rows,
                llvm::ArrayRef<mlir::Value> offsets, const Limits &limits = {});
+  /// The same of rows at any distance, of a view whose bound is that of a row:
+  /// `far` of tile.load and tile.store.
+  mlir::Value loadFarRows(mlir::Value view, mlir::Value rows,
+                          llvm::ArrayRef<mlir::Value> offsets,
+                          llvm::ArrayRef<int64_t> shape,
+                          tile::LayoutAttr layout);
+  void storeFarRows(mlir::Value value, mlir::Value view, mlir::Value rows,
+                    llvm::ArrayRef<mlir::Value> offsets);
   /// @}
 
   /// \name Tiles

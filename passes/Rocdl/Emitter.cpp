@@ -142,6 +142,16 @@ LogicalResult Emitter::emitScalar(Operation *op) {
       return op->emitOpError("cannot be lowered: expected uniform scalars");
     }
   }
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (select && isa<tile::PtrType>(select.getType())) {
+    scalars.map(select.getResult(),
+                LLVM::SelectOp::create(b, loc,
+                                       scalars.lookup(select.getCondition()),
+                                       scalars.lookup(select.getTrueValue()),
+                                       scalars.lookup(select.getFalseValue()))
+                    .getResult());
+    return success();
+  }
   b.clone(*op, scalars);
   return success();
 }

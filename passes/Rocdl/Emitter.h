@@ -47,12 +47,17 @@ inline constexpr int32_t coherentPolicy = 16;
 /// dimension has several, the innermost first.
 struct BufferView {
   mlir::Value resource;
+  mlir::Value pointer;
+  mlir::Value bytes; ///< i64, the bound
   llvm::SmallVector<mlir::OpFoldResult> strideBytes;
   /// Powers of two that divide the strides, in elements.
   llvm::SmallVector<int64_t> strideDivisors;
   /// Of each dimension the extents of its blocks, the innermost first.
   llvm::SmallVector<llvm::SmallVector<int64_t, 2>> blocks;
   unsigned elementBytes = 1;
+  /// A power of two that divides the distances of rows named by index, in
+  /// elements.
+  int64_t rowDivisor = int64_t(1) << 30;
   /// Whether the bound is a run-time value, so that it may be 0.
   bool maybeEmpty = false;
 
@@ -82,6 +87,7 @@ struct BufferAccess {
   unsigned count;
   mlir::Value offset;        ///< per lane, bytes
   mlir::Value uniformOffset; ///< bytes, not range-checked
+  mlir::Value resource;
 };
 
 /// Where a buffer, or a stage of it, lies in LDS.
@@ -199,9 +205,17 @@ private:
   const BufferView &viewOf(mlir::Value value);
   mlir::LogicalResult emitLoadScalar(tile::LoadScalarOp op);
   mlir::LogicalResult emitLoad(tile::LoadOp op);
-  mlir::LogicalResult addRows(mlir::Value rows, const layout::Layout &layout,
-                              mlir::OpFoldResult rowBytes,
+  mlir::Value makeResource(mlir::Value pointer, mlir::Value bytes);
+  /// The accesses of \p op to a tile laid out as \p layout.
+  template <typename AccessOp>
+  mlir::FailureOr<llvm::SmallVector<BufferAccess>>
+  planAccesses(AccessOp op, const layout::Layout &layout);
+  mlir::LogicalResult addRows(mlir::Operation *op, mlir::Value rows, bool far,
+                              const layout::Layout &layout,
+                              const BufferView &view,
                               llvm::MutableArrayRef<BufferAccess> accesses);
+  mlir::Value farRow(const BufferView &view, mlir::Value row,
+                     mlir::Value isNone);
   mlir::LogicalResult emitStore(tile::StoreOp op);
   mlir::Value toVector(const Parts &parts, int64_t first, unsigned count);
   void appendVector(llvm::SmallVectorImpl<mlir::Value> &elements,

@@ -68,16 +68,21 @@ LogicalResult Emitter::emitView(tile::ViewOp op) {
   }
   view.blocks = op.getDimBlocks();
   view.maybeEmpty = !getConstantIntValue(OpFoldResult(op.getBytes()));
-  Value bytes = arith::ExtUIOp::create(b, loc, b.getI64Type(),
-                                       scalars.lookup(op.getBytes()));
+  view.bytes = arith::ExtUIOp::create(b, loc, b.getI64Type(),
+                                      scalars.lookup(op.getBytes()));
+  view.pointer = scalars.lookup(op.getPointer());
+  view.resource = makeResource(view.pointer, view.bytes);
+  views[op.getResult()] = view;
+  return success();
+}
+
+/// The descriptor of a raw buffer of \p bytes (i64) at \p pointer.
+Value Emitter::makeResource(Value pointer, Value bytes) {
   Value noStride =
       LLVM::ConstantOp::create(b, loc, b.getI16Type(), b.getI16IntegerAttr(0));
   auto type = LLVM::LLVMPointerType::get(b.getContext(), 8);
-  view.resource = ROCDL::MakeBufferRsrcOp::create(
-      b, loc, type, scalars.lookup(op.getPointer()), noStride, bytes,
-      i32(rawBufferFlags));
-  views[op.getResult()] = view;
-  return success();
+  return ROCDL::MakeBufferRsrcOp::create(b, loc, type, pointer, noStride, bytes,
+                                         i32(rawBufferFlags));
 }
 
 const BufferView &Emitter::viewOf(Value value) {
@@ -112,7 +117,7 @@ Emitter::planAccess(Operation *op, const BufferView &view,
   // What is known of the strides and offsets, in elements.
   SmallVector<int64_t> strides;
   SmallVector<int64_t> divisors;
-  int64_t offsetDivisor = int64_t(1) << 30;
+  int64_t offsetDivisor = view.rowDivisor;
   int64_t constantBytes = 0;
   int64_t staticReach = 0;
   Value uniformBytes;
@@ -333,7 +338,8 @@ Emitter::planAccess(Operation *op, const BufferView &view,
       Value outside = i32(std::numeric_limits<int32_t>::min());
       offset = LLVM::SelectOp::create(b, loc, within, offset, outside);
     }
-    accesses.push_back({reg, count, offset, soffset ? soffset : i32(0)});
+    accesses.push_back(
+        {reg, count, offset, soffset ? soffset : i32(0), view.resource});
   }
   return accesses;
 }
@@ -387,34 +393,104 @@ Value Emitter::toVector(const Parts &parts, int64_t first, unsigned count) {
   return vector;
 }
 
-/// Adds to the offsets of \p accesses, of \p layout, those of \p rows, which
-/// they gather or scatter.
-LogicalResult Emitter::addRows(Value rows, const layout::Layout &layout,
-                               OpFoldResult rowBytes,
+/// Makes \p accesses, planned for row 0 of \p view, those of \p rows.
+LogicalResult Emitter::addRows(Operation *op, Value rows, bool far,
+                               const layout::Layout &layout,
+                               const BufferView &view,
                                MutableArrayRef<BufferAccess> accesses) {
   if (failed(layoutOf(rows))) {
     return failure();
+  }
+  if (far && llvm::any_of(layout.bases(layout::HwDim::Lane),
+                          [](const layout::Basis &basis) {
+                            return basis.front() != 0;
+                          })) {
+    return op->emitOpError("is far: dimension 0 must lie in registers and "
+                           "waves, a row is the same for all lanes of a wave");
   }
   SmallVector<unsigned> others;
   for (unsigned dim = 1; dim < layout.rank(); ++dim) {
     others.push_back(dim);
   }
+  OpFoldResult rowBytes = view.strideBytes.front();
   SmallVector<int64_t> toRow = layout.sliceRegisterMap(others);
-  std::map<int64_t, Value> bytes;
+  /// By row: its offset, or its descriptor.
+  std::map<int64_t, Value> places;
   for (BufferAccess &access : accesses) {
-    Value &offset = bytes[toRow[access.first]];
-    if (!offset) {
+    Value &place = places[toRow[access.first]];
+    if (!place) {
       Value row = element(parts(rows), toRow[access.first]);
-      offset = scaledBytes(row, rowBytes);
-      // Beyond every bound, whatever is added below 2^31.
-      Value outside = i32(std::numeric_limits<int32_t>::max() - 15);
+      if (far) {
+        // A statement with effects: rows whose accesses come later are not
+        // looked at earlier, for which there are not enough scalar registers.
+        row = LLVM::InlineAsmOp::create(
+                  b, loc, row.getType(), row, /*asm_string=*/"",
+                  /*constraints=*/"=v,0", /*has_side_effects=*/true,
+                  /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                  LLVM::AsmDialectAttr(), ArrayAttr())
+                  .getResult(0);
+        row = ROCDL::ReadfirstlaneOp::create(b, loc, row.getType(), row);
+      }
       Value isNone =
           LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, row, i32(0));
-      offset = LLVM::SelectOp::create(b, loc, isNone, outside, offset);
+      if (far) {
+        place = farRow(view, row, isNone);
+      } else {
+        // Beyond every bound, whatever is added below 2^31.
+        Value outside = i32(std::numeric_limits<int32_t>::max() - 15);
+        place = LLVM::SelectOp::create(b, loc, isNone, outside,
+                                       scaledBytes(row, rowBytes));
+      }
     }
-    access.offset = LLVM::AddOp::create(b, loc, access.offset, offset);
+    if (far) {
+      access.resource = place;
+    } else {
+      access.offset = LLVM::AddOp::create(b, loc, access.offset, place);
+    }
   }
   return success();
+}
+
+/// The descriptor of a row of \p view, empty where it \p isNone.
+Value Emitter::farRow(const BufferView &view, Value row, Value isNone) {
+  Type i64 = b.getI64Type();
+  auto wide = [&](Value value) -> Value {
+    return LLVM::ZExtOp::create(b, loc, i64, value);
+  };
+  OpFoldResult stride = view.strideBytes.front();
+  std::optional<int64_t> constant = getConstantIntValue(stride);
+  Value bytes = constant ? LLVM::ConstantOp::create(b, loc, i64, *constant)
+                         : wide(cast<Value>(stride));
+  Value none = LLVM::ConstantOp::create(b, loc, i64, 0);
+  Value offset = LLVM::SelectOp::create(
+      b, loc, isNone, none, LLVM::MulOp::create(b, loc, wide(row), bytes));
+  Value pointer =
+      LLVM::GEPOp::create(b, loc, view.pointer.getType(), b.getI8Type(),
+                          view.pointer, ArrayRef<LLVM::GEPArg>{offset});
+  return makeResource(pointer,
+                      LLVM::SelectOp::create(b, loc, isNone, none, view.bytes));
+}
+
+template <typename AccessOp>
+FailureOr<SmallVector<BufferAccess>>
+Emitter::planAccesses(AccessOp op, const layout::Layout &layout) {
+  BufferView view = viewOf(op.getView());
+  BufferView firstRow = view;
+  if (op.getRows()) {
+    // Rows are added below, register by register.
+    firstRow.strideBytes.front() = b.getI64IntegerAttr(0);
+    firstRow.rowDivisor = view.strideDivisors.front();
+    // An empty row must catch the whole offset.
+    firstRow.maybeEmpty |= op.getFar();
+  }
+  auto accesses = planAccess(op, firstRow, layout, op.getOffsets(),
+                             op.getLimits(), op.getLimitDivisors());
+  if (failed(accesses) ||
+      (op.getRows() && failed(addRows(op, op.getRows(), op.getFar(), layout,
+                                      view, *accesses)))) {
+    return failure();
+  }
+  return accesses;
 }
 
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {
@@ -422,19 +498,10 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   if (failed(layout)) {
     return failure();
   }
-  BufferView view = viewOf(op.getView());
+  const BufferView &view = viewOf(op.getView());
   flushGuarded();
-  OpFoldResult rowBytes;
-  if (op.getRows()) {
-    // Rows are added below, register by register.
-    rowBytes = view.strideBytes.front();
-    view.strideBytes.front() = b.getI64IntegerAttr(0);
-  }
-  auto accesses = planAccess(op, view, *layout, op.getOffsets(), op.getLimits(),
-                             op.getLimitDivisors());
-  if (failed(accesses) ||
-      (op.getRows() &&
-       failed(addRows(op.getRows(), *layout, rowBytes, *accesses)))) {
+  auto accesses = planAccesses(op, *layout);
+  if (failed(accesses)) {
     return failure();
   }
   Type elementType = registerType(
@@ -445,9 +512,9 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
                      (op.getCoherent() ? coherentPolicy : 0));
   for (const BufferAccess &access : *accesses) {
     Value raw = ROCDL::RawPtrBufferLoadOp::create(
-        b, loc, accessType(b, access.count * view.elementBytes), view.resource,
-        access.offset, access.uniformOffset, policy, ArrayAttr(), ArrayAttr(),
-        ArrayAttr());
+        b, loc, accessType(b, access.count * view.elementBytes),
+        access.resource, access.offset, access.uniformOffset, policy,
+        ArrayAttr(), ArrayAttr(), ArrayAttr());
     // LLVM drops a load that nothing uses.
     if (!op.use_empty()) {
       noteAccess(op, access.count * view.elementBytes,
@@ -483,17 +550,9 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   if (failed(mask)) {
     return failure();
   }
-  BufferView view = viewOf(op.getView());
-  OpFoldResult rowBytes;
-  if (op.getRows()) {
-    rowBytes = view.strideBytes.front();
-    view.strideBytes.front() = b.getI64IntegerAttr(0);
-  }
-  auto accesses = planAccess(op, view, *layout, op.getOffsets(), op.getLimits(),
-                             op.getLimitDivisors());
-  if (failed(accesses) ||
-      (op.getRows() &&
-       failed(addRows(op.getRows(), *layout, rowBytes, *accesses)))) {
+  const BufferView &view = viewOf(op.getView());
+  auto accesses = planAccesses(op, *layout);
+  if (failed(accesses)) {
     return failure();
   }
   Location storeLoc = op.getLoc();
@@ -512,7 +571,7 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
               ? vector
               : LLVM::BitcastOp::create(b, loc, type, vector).getResult();
       ROCDL::RawPtrBufferStoreOp::create(
-          b, loc, raw, view.resource, access.offset, access.uniformOffset,
+          b, loc, raw, access.resource, access.offset, access.uniformOffset,
           policy, ArrayAttr(), ArrayAttr(), ArrayAttr());
       if (byAll) {
         noteAccess(store, access.count * view.elementBytes,

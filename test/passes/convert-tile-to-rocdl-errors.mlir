@@ -511,3 +511,20 @@ tile.kernel @k(%p: !tile.ptr<i32>) attributes {waves = 2 : i32} {
   tile.return
 }
 }
+
+// -----
+
+// A far row is one for all lanes of a wave.
+#lanes = #tile.layout<[4, 16], register = [], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], wave = []>
+#rows = #tile.layout<[4], register = [], lane = [[0], [0], [0], [0], [1], [2]], wave = []>
+module attributes {tile.target = #tile.target<"gfx950">} {
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %i = tile.iota dim 0 : tensor<4xi32, #rows>
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{is far: dimension 0 must lie in registers and waves}}
+  %g = tile.load %v[%c0, %c0] rows %i : tensor<4xi32, #rows> {far} : !tile.view<2 x f32> -> tensor<4x16xf32, #lanes>
+  tile.store %g, %v[%c0, %c0] : tensor<4x16xf32, #lanes>, !tile.view<2 x f32>
+  tile.return
+}
+}

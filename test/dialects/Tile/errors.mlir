@@ -1072,3 +1072,25 @@ tile.kernel @k() attributes {waves = 1 : i32} {
   %f = tile.uniform %t : tensor<2xf32>
   tile.return
 }
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %i = tile.iota dim 0 : tensor<64xi32>
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %g = tile.load %v[%c0, %c0] : !tile.view<2 x f32> -> tensor<32x8xf32>
+  // expected-error @+1 {{takes one i32 row for each of dimension 0 of 'tensor<32x8xf32>', found 'tensor<64xi32>'}}
+  tile.store %g, %v[%c0, %c0] rows %i : tensor<64xi32> : tensor<32x8xf32>, !tile.view<2 x f32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  // expected-error @+1 {{is far without rows}}
+  %g = tile.load %v[%c0, %c0] {far} : !tile.view<2 x f32> -> tensor<32x8xf32>
+  tile.return
+}

@@ -246,6 +246,10 @@ tile.kernel @chosen(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 4 : i32} {
   %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
   // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] rows %{{.*}} : tensor<64xi32> within{{ ?}}[%{{.*}}, %{{.*}}] : <2 x f32> -> tensor<64x8xf32>
   %g = tile.load %v[%c0, %n] rows %i : tensor<64xi32> within [%n, %n] : !tile.view<2 x f32> -> tensor<64x8xf32>
+  // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] rows %{{.*}} : tensor<64xi32> {far} : <2 x f32>
+  %h = tile.load %v[%c0, %n] rows %i : tensor<64xi32> {far} : !tile.view<2 x f32> -> tensor<64x8xf32>
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] rows %{{.*}} : tensor<64xi32> {far} : tensor<64x8xf32>, <2 x f32>
+  tile.store %h, %v[%c0, %n] rows %i : tensor<64xi32> {far} : tensor<64x8xf32>, !tile.view<2 x f32>
   %r = tile.reduce max %g dims [1] : tensor<64x8xf32> -> tensor<64xf32>
   // CHECK: tile.top_k %{{.*}}, %{{.*}} : tensor<64xf32>, tensor<64xi32> -> tensor<16xf32>, tensor<16xi32>
   %b, %w = tile.top_k %r, %i : tensor<64xf32>, tensor<64xi32> -> tensor<16xf32>, tensor<16xi32>
