@@ -8,6 +8,7 @@
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/CodeGen/TargetSchedule.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
 #include <set>
@@ -15,8 +16,10 @@
 using namespace llvm;
 
 namespace {
-/// What lies between is `states` when LLVM has not seen the product.
+/// Wait states behind a product that LLVM looks at.
 constexpr unsigned unseenStates = 19;
+/// Those that a product's result needs besides its passes.
+constexpr unsigned besidesPasses = 4;
 
 class MatrixWaits : public MachineFunctionPass {
 public:
@@ -33,12 +36,13 @@ private:
   }
   unsigned statesOf(const MachineInstr &instr) const;
   bool usesResult(const MachineInstr &user, const MachineInstr &product) const;
-  bool meetsUnseen(const MachineBasicBlock &block,
+  unsigned missing(const MachineBasicBlock &block,
                    MachineBasicBlock::const_reverse_instr_iterator from,
-                   unsigned states, const MachineInstr &user);
+                   unsigned states, const MachineInstr &user, bool isSameBlock);
 
   const TargetInstrInfo *info = nullptr;
   const TargetRegisterInfo *registers = nullptr;
+  TargetSchedModel schedules;
   /// Blocks that have been entered from their ends with so many states passed.
   std::set<std::pair<const MachineBasicBlock *, unsigned>> entered;
 };
@@ -65,31 +69,44 @@ bool MatrixWaits::usesResult(const MachineInstr &user,
   });
 }
 
-/// Whether a product that \p user depends on ends exactly unseenStates before
-/// it, on some way back from \p from.
-bool MatrixWaits::meetsUnseen(
-    const MachineBasicBlock &block,
-    MachineBasicBlock::const_reverse_instr_iterator from, unsigned states,
-    const MachineInstr &user) {
+/// The wait states that \p user lacks behind products that it depends on, over
+/// all ways back from \p from, where \p states have passed. Within a block LLVM
+/// misses only what is unseenStates ahead; of several ways between blocks it
+/// may take one for all.
+unsigned
+MatrixWaits::missing(const MachineBasicBlock &block,
+                     MachineBasicBlock::const_reverse_instr_iterator from,
+                     unsigned states, const MachineInstr &user,
+                     bool isSameBlock) {
+  unsigned most = 0;
   for (; from != block.instr_rend(); ++from) {
-    if (states == unseenStates && isProduct(*from) && usesResult(user, *from)) {
-      return true;
+    if (isProduct(*from) && usesResult(user, *from)) {
+      unsigned needed = schedules.computeInstrLatency(&*from) + besidesPasses;
+      if (states == unseenStates) {
+        most = std::max(most, 1U);
+      } else if (!isSameBlock && needed > states) {
+        most = std::max(most, needed - states);
+      }
     }
     states += statesOf(*from);
     if (states > unseenStates) {
-      return false;
+      return most;
     }
   }
-  return any_of(block.predecessors(), [&](const MachineBasicBlock *before) {
-    return entered.insert({before, states}).second &&
-           meetsUnseen(*before, before->instr_rbegin(), states, user);
-  });
+  for (const MachineBasicBlock *before : block.predecessors()) {
+    if (entered.insert({before, states}).second) {
+      most = std::max(most, missing(*before, before->instr_rbegin(), states,
+                                    user, /*isSameBlock=*/false));
+    }
+  }
+  return most;
 }
 
 bool MatrixWaits::runOnMachineFunction(MachineFunction &function) {
   const TargetSubtargetInfo &subtarget = function.getSubtarget();
   info = subtarget.getInstrInfo();
   registers = subtarget.getRegisterInfo();
+  schedules.init(&subtarget);
   unsigned nop = 0;
   while (info->getName(nop) != "S_NOP") {
     ++nop;
@@ -109,8 +126,13 @@ bool MatrixWaits::runOnMachineFunction(MachineFunction &function) {
         continue;
       }
       entered.clear();
-      if (meetsUnseen(block, std::next(instr.getReverseIterator()), 0, instr)) {
-        BuildMI(block, instr, instr.getDebugLoc(), info->get(nop)).addImm(0);
+      unsigned lacking =
+          missing(block, std::next(instr.getReverseIterator()), 0, instr,
+                  /*isSameBlock=*/true);
+      // An instruction is 16 wait states at most.
+      for (; lacking != 0; lacking -= std::min(lacking, 16U)) {
+        BuildMI(block, instr, instr.getDebugLoc(), info->get(nop))
+            .addImm(std::min(lacking, 16U) - 1);
         changed = true;
       }
     }

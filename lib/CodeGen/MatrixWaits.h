@@ -16,6 +16,10 @@ namespace tenon::codegen {
 /// exactly 19 lie between, it adds nothing; this pass adds the one that is
 /// missing. Products of fewer passes get one where they need none, which is
 /// rare and costs a cycle.
+///
+/// Where several ways lead from a product to a use of its result in another
+/// block, LLVM may count the wait states of a longer one; the pass looks at all
+/// of them and adds what is missing.
 llvm::FunctionPass *createMatrixWaitsPass();
 
 } // namespace tenon::codegen
