@@ -39,7 +39,8 @@ codegen::reportKernels(llvm::ArrayRef<uint8_t> codeObject,
     report.sgprs = info.sgprs;
     report.ldsBytes = info.ldsBytes;
     report.scratchBytes = info.scratchBytes;
-    report.spills = info.vgprSpills + info.sgprSpills;
+    report.spills = info.vgprSpills;
+    report.scalarSpills = info.sgprSpills;
     report.workgroupSize = info.requiredWorkgroup[0]
                                ? info.requiredWorkgroup[0] *
                                      info.requiredWorkgroup[1] *

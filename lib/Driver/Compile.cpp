@@ -94,7 +94,7 @@ FailureOr<std::string> driver::compileToTile(ModuleOp module,
 /// Why the driver does not take a kernel; empty when it does.
 static std::string objection(const codegen::KernelReport &report,
                              const target::TargetInfo &target) {
-  if (report.spills != 0 || report.scratchBytes != 0) {
+  if (report.scratchBytes != 0) {
     return std::to_string(report.spills) + " registers are spilled and " +
            std::to_string(report.scratchBytes) + " bytes of scratch are used";
   }
@@ -112,7 +112,8 @@ namespace {
 struct Attempt {
   OwningOpRef<ModuleOp> module;
   runtime::Plan plan;
-  std::string tileProgram; ///< when line tables are asked for
+  llvm::StringMap<std::string> programs; ///< tile programs by kernel
+  std::string tileProgram;               ///< when line tables are asked for
   std::unique_ptr<codegen::MachineModule> machine;
 };
 } // namespace
@@ -124,13 +125,20 @@ static bool isTileProgram(ModuleOp module) {
   return !hasSpec && !module.getOps<tile::KernelOp>().empty();
 }
 
-/// Takes a copy of \p module to optimised LLVM IR, a spec with schedule number
-/// \p index. With \p ownLines, line tables name the locations that the module
-/// was read with, unless those of CompileOptions::tileFile are asked for.
-static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
-                                  const CompileOptions &options,
-                                  const target::TargetInfo &target,
-                                  bool ownLines = false) {
+/// The tile programs of \p module by kernel, as text.
+static llvm::StringMap<std::string> programsOf(ModuleOp module) {
+  llvm::StringMap<std::string> programs;
+  for (auto kernel : module.getOps<tile::KernelOp>()) {
+    llvm::raw_string_ostream stream(programs[kernel.getName()]);
+    kernel.print(stream);
+  }
+  return programs;
+}
+
+/// Takes a copy of \p module to tile programs, a spec with schedule number
+/// \p index.
+static FailureOr<Attempt> startAttempt(ModuleOp module, unsigned index,
+                                       const CompileOptions &options) {
   Attempt result;
   result.module = module.clone();
   if (!isTileProgram(module)) {
@@ -140,7 +148,18 @@ static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
     if (failed(specPasses.run(*result.module))) {
       return failure();
     }
+    result.programs = programsOf(*result.module);
   }
+  return result;
+}
+
+/// Takes \p result, a copy of \p module, from tile programs to optimised LLVM
+/// IR. With \p ownLines, line tables name the locations that the module was
+/// read with, unless those of CompileOptions::tileFile are asked for.
+static LogicalResult continueAttempt(Attempt &result, ModuleOp module,
+                                     const CompileOptions &options,
+                                     const target::TargetInfo &target,
+                                     bool ownLines = false) {
   PassManager tilePasses(module.getContext());
   watch(tilePasses, options);
   buildTilePipeline(tilePasses);
@@ -179,7 +198,7 @@ static FailureOr<Attempt> attempt(ModuleOp module, unsigned index,
   }
   result.machine =
       std::make_unique<codegen::MachineModule>(std::move(*machine));
-  return result;
+  return success();
 }
 
 /// The object, the code object and the reports of an attempt.
@@ -218,24 +237,37 @@ static std::string objection(const Compiled &compiled,
   for (const codegen::KernelReport &report : compiled.reports) {
     std::string reason = objection(report, target);
     if (!reason.empty()) {
-      return reason;
+      return "of " + report.name + ", " + reason;
     }
   }
   return "";
 }
 
+namespace {
 /// Why a later schedule is preferred to what an attempt has become, though that
-/// is correct; empty when none is.
-static std::string misgiving(const Compiled &compiled) {
+/// is correct.
+struct Misgiving {
+  std::string reason; ///< empty when none is
+  std::string kernel;
+};
+} // namespace
+
+static Misgiving misgiving(const Compiled &compiled) {
   for (const codegen::KernelReport &report : compiled.reports) {
+    if (report.spills + report.scalarSpills != 0) {
+      return {report.name + " moves " + std::to_string(report.spills) +
+                  " vector and " + std::to_string(report.scalarSpills) +
+                  " scalar registers to others for want of room",
+              report.name};
+    }
     for (const codegen::HotLoop &loop : report.loops) {
       std::string reason = codegen::objection(loop);
       if (!reason.empty()) {
-        return reason;
+        return {"of " + report.name + ", " + reason, report.name};
       }
     }
   }
-  return "";
+  return {};
 }
 
 /// The assembly of \p attempt into \p assembly when it is asked for, and what
@@ -264,9 +296,10 @@ static FailureOr<Compiled> compileProgram(ModuleOp module,
   if (failed(target)) {
     return failure();
   }
-  FailureOr<Attempt> candidate =
-      attempt(module, 0, options, *target, /*ownLines=*/!assembly);
-  if (failed(candidate)) {
+  FailureOr<Attempt> candidate = startAttempt(module, 0, options);
+  if (failed(candidate) ||
+      failed(continueAttempt(*candidate, module, options, *target,
+                             /*ownLines=*/!assembly))) {
     return failure();
   }
   llvm::Expected<Compiled> compiled =
@@ -301,9 +334,26 @@ tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
   std::string objections;
   std::optional<Compiled> fallback;
   std::string fallbackAssembly;
+  // Kernels that gave rise to misgivings: a schedule that has one of them too
+  // need not be compiled.
+  llvm::StringMap<std::string> doubtful;
   for (auto [index, chosen] : llvm::enumerate(schedules)) {
-    FailureOr<Attempt> candidate = attempt(module, index, options, *target);
+    FailureOr<Attempt> candidate = startAttempt(module, index, options);
     if (failed(candidate)) {
+      return failure();
+    }
+    auto isDoubtful = [&](const auto &program) {
+      auto known = candidate->programs.find(program.first());
+      return known != candidate->programs.end() &&
+             known->second == program.second;
+    };
+    if (auto same = llvm::find_if(doubtful, isDoubtful);
+        same != doubtful.end()) {
+      (*op)->emitRemark("schedule ")
+          << chosen << " is not tried: it has the same " << same->first();
+      continue;
+    }
+    if (failed(continueAttempt(*candidate, module, options, *target))) {
       return failure();
     }
     llvm::Expected<Compiled> compiled =
@@ -315,7 +365,11 @@ tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
     std::string reason = objection(*compiled, *target);
     bool isCorrect = reason.empty();
     if (isCorrect) {
-      reason = misgiving(*compiled);
+      Misgiving doubt = misgiving(*compiled);
+      reason = doubt.reason;
+      if (!reason.empty()) {
+        doubtful[doubt.kernel] = candidate->programs[doubt.kernel];
+      }
     }
     if (reason.empty()) {
       return std::move(*compiled);
