@@ -48,6 +48,8 @@ def TileSelectPrecision : Pass<"tile-select-precision", "::tenon::tile::KernelOp
     for its element types and of equal accuracy, the one of the highest rate, then
     of the most reuse of operands, whose shape divides among the kernel's waves.
     BF16, FP16, FP8 and FP4 products are exact and added in FP32.
+    A product of FP32 operands with an `accuracy` may name its instruction: it takes a
+    form that has it.
 
     FP32 operands take the FP32 instructions, or, where the product's `accuracy` allows
     it and it costs less, sums of BF16 products. An operand is the sum of its parts

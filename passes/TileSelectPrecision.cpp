@@ -227,8 +227,12 @@ struct TileSelectPrecision
         continue;
       }
       Type type = candidate.parts == 0 ? Type(fp32) : Type(bf16);
-      auto found = firstThatFits(
-          mma, instructionsFor(type, type, /*isScaled=*/false, target));
+      auto instructions =
+          instructionsFor(type, type, /*isScaled=*/false, target);
+      llvm::erase_if(instructions, [&](const target::Mfma &mfma) {
+        return !isNamed(mma, mfma);
+      });
+      auto found = firstThatFits(mma, instructions);
       if (!found) {
         continue;
       }
@@ -252,6 +256,12 @@ struct TileSelectPrecision
       replace(mma, *best, choice->instruction);
     }
     return success();
+  }
+
+  /// Whether \p mma names the instruction \p mfma, or none.
+  static bool isNamed(tile::MmaOp mma, const target::Mfma &mfma) {
+    std::optional<ArrayRef<int64_t>> named = mma.getInstruction();
+    return !named || ((*named)[0] == mfma.m && (*named)[1] == mfma.k);
   }
 
   LogicalResult failFit(tile::MmaOp mma) {
@@ -298,7 +308,10 @@ struct TileSelectPrecision
     }
     SmallVector<tile::MmaOp> products;
     getOperation().walk([&](tile::MmaOp mma) {
-      if (!mma.getInstruction()) {
+      // Of a product of FP32 that names its instruction the form is open.
+      auto lhs = cast<RankedTensorType>(mma.getLhs().getType());
+      if (!mma.getInstruction() ||
+          (mma.getAccuracy() && lhs.getElementType().isF32())) {
         products.push_back(mma);
       }
     });

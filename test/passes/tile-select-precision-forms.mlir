@@ -32,4 +32,19 @@ tile.kernel @split(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
   %s = tile.mma %a, %b2, %c {accuracy = 1.0e-4 : f64} : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
   tile.return
 }
+
+// A product that names its instruction takes the form that has it.
+// CHECK-LABEL: @named
+// CHECK-COUNT-3: tile.mma {{.*}} {instruction = array<i64: 16, 32>} : tensor<64x64xbf16>
+// CHECK-NOT: tile.mma
+// FORCED-LABEL: @named
+tile.kernel @named(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %i = arith.constant 0 : i32
+  %v = tile.view %p strides [64, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %a = tile.load %v[%i, %i] : !tile.view<2 x f32> -> tensor<64x64xf32>
+  %b = tile.load %v[%i, %i] : !tile.view<2 x f32> -> tensor<64x64xf32>
+  %c = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = tile.mma %a, %b, %c {instruction = array<i64: 16, 32>, accuracy = 1.0e-4 : f64} : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  tile.return
+}
 }
