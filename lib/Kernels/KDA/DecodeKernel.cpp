@@ -192,10 +192,12 @@ void DecodeKernel::loadPrologue() {
   Value zero = t.i32(0);
 
   // The window of the convolution: element (channel, column) of the slot.
+  Value columns = args.lookup("columns");
   HistoryWindow history =
-      historyWindow(t, op.getConvLayout(), heads(), args.lookup("columns"));
+      historyWindow(t, op.getConvLayout(), heads(), columns);
   Value convBytes = t.select(null, zero, history.reach);
-  Value window = historyPointer(t, op.getConvLayout(), args, slot, head);
+  Value window =
+      historyPointer(t, op.getConvLayout(), args, columns, slot, head);
   convWrite =
       t.view(window, {history.channelStride, history.columnStride}, convBytes);
   Value convRead = convWrite;

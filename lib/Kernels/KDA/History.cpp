@@ -10,15 +10,14 @@ using namespace tenon::kernels;
 static constexpr int64_t D = 128;
 
 Value kda::requireHistory(PlanBuilder &plan, spec::ConvLayout layout,
-                          int64_t heads) {
-  Value columns =
-      plan.size("conv_state", layout == spec::ConvLayout::SD ? 1 : 2);
+                          int64_t heads, StringRef operand) {
+  Value columns = plan.size(operand, layout == spec::ConvLayout::SD ? 1 : 2);
   plan.require(arith::CmpIPredicate::sge, columns, plan.constant(3),
-               "conv_state: L must be at least 3");
+               (operand + ": L must be at least 3").str());
   plan.require(arith::CmpIPredicate::slt,
                plan.mul(columns, plan.constant(3 * heads * D * 2)),
                plan.constant(int64_t(1) << 31),
-               "conv_state: one slot must be below 2^31 bytes");
+               (operand + ": one slot must be below 2^31 bytes").str());
   return columns;
 }
 
@@ -36,13 +35,13 @@ kda::HistoryWindow kda::historyWindow(TileBuilder &t, spec::ConvLayout layout,
 }
 
 Value kda::historyPointer(TileBuilder &t, spec::ConvLayout layout,
-                          const llvm::StringMap<Value> &args, Value slot,
-                          Value head) {
-  Value ofSlot = t.wideMul(slot, args.lookup("conv_state_stride"));
+                          const llvm::StringMap<Value> &args, Value columns,
+                          Value slot, Value head, StringRef operand) {
+  Value ofSlot = t.wideMul(slot, args.lookup((operand + "_stride").str()));
   Value perHead = t.i32(2 * D);
   if (layout == spec::ConvLayout::DS) {
-    perHead = t.mul(args.lookup("columns"), perHead);
+    perHead = t.mul(columns, perHead);
   }
-  return t.advance(args.lookup("conv_state"),
+  return t.advance(args.lookup(operand),
                    t.add(ofSlot, t.wideMul(head, perHead)));
 }

@@ -9,10 +9,11 @@
 
 namespace tenon::kernels::kda {
 
-/// Requires of operand conv_state what the kernels of \p heads heads take for
-/// granted; returns its L.
+/// Requires of \p operand, conv_state or like it, what the kernels of \p heads
+/// heads take for granted; returns its L.
 mlir::Value requireHistory(PlanBuilder &plan, spec::ConvLayout layout,
-                           int64_t heads);
+                           int64_t heads,
+                           llvm::StringRef operand = "conv_state");
 
 /// Element (channel, column) of a slot of conv_state, from a head's first
 /// channel of q on.
@@ -26,11 +27,13 @@ struct HistoryWindow {
 HistoryWindow historyWindow(TileBuilder &t, spec::ConvLayout layout,
                             int64_t heads, mlir::Value columns);
 
-/// Where the window of \p head begins in \p slot, of the kernel's arguments
-/// `conv_state`, `conv_state_stride` and, with layout `ds`, `columns`.
+/// Where the window of \p head begins in \p slot of \p operand, of the kernel's
+/// arguments `OPERAND` and `OPERAND_stride`. \p columns as for the window.
 mlir::Value historyPointer(TileBuilder &t, spec::ConvLayout layout,
                            const llvm::StringMap<mlir::Value> &args,
-                           mlir::Value slot, mlir::Value head);
+                           mlir::Value columns, mlir::Value slot,
+                           mlir::Value head,
+                           llvm::StringRef operand = "conv_state");
 
 } // namespace tenon::kernels::kda
 

@@ -19,8 +19,6 @@ using namespace tenon;
 using namespace tenon::kernels;
 using namespace tenon::kernels::kda;
 
-static constexpr int64_t D = 128;
-
 /// The scan takes groups one after the other.
 static constexpr int64_t mostGroups = 32;
 
@@ -32,23 +30,13 @@ static constexpr StringRef residentName = "prologue_workgroups";
 FailureOr<SmallVector<DictionaryAttr>>
 kda::rankPrefillSchedules(spec::KdaPrefillOp op,
                           const target::TargetInfo &target) {
-  for (auto [operand, what] :
-       {std::pair(op.getRow(), "row"),
-        std::pair(op.getCheckpointOffset(), "checkpoint_offset")}) {
-    if (operand) {
-      return op.emitOpError("operand ")
-             << what << " is part of the contract, but no kernel takes it yet";
-    }
-  }
-  if (op.getProducts() != spec::Products::BF16) {
-    return op.emitOpError("products = ")
-           << spec::stringifyProducts(op.getProducts())
-           << " is part of the contract, but no kernel does it yet: expected "
-              "bf16";
-  }
   Builder builder(op.getContext());
   SmallVector<DictionaryAttr> schedules;
   for (int64_t workgroups : {2, 1}) {
+    // Operands in FP32 leave no room for a second.
+    if (op.getProducts() == spec::Products::FP32 && workgroups == 2) {
+      continue;
+    }
     schedules.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
         residentName, builder.getI64IntegerAttr(workgroups))));
   }
@@ -128,12 +116,22 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
   PlanBuilder &plan = launches.plan;
   Type bf16 = builder.getBF16Type();
   Type f32 = builder.getF32Type();
+  bool wide = op.getProducts() == spec::Products::FP32;
+  Type operand = wide ? f32 : bf16;
 
   Value columns = requireHistory(plan, op.getConvLayout(), heads);
+  Value checkpoints, checkpointColumns;
+  if (Value offsets = op.getCheckpointOffset()) {
+    checkpoints = cast<MemRefType>(offsets.getType()).getRank() == 2
+                      ? plan.size("checkpoint_offset", 1)
+                      : plan.constant(1);
+    checkpointColumns =
+        requireHistory(plan, op.getConvLayout(), heads, "checkpoint_conv");
+  }
   Value sequences = plan.size("slot", 0);
+  Value tokens = plan.size(op.getRow() ? "row" : "qkv", 0);
   Value chunks =
-      plan.add(plan.floorDiv(plan.size("qkv", 0), plan.constant(chunkTokens)),
-               sequences);
+      plan.add(plan.floorDiv(tokens, plan.constant(chunkTokens)), sequences);
   Value blocks = plan.mul(chunks, plan.constant(heads));
   bool plansChunks = !op.getPlan();
 
@@ -155,12 +153,15 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
     }
   };
   auto handed = [&](KernelArguments &arguments) {
-    hand(arguments, "w", bf16, blocks, chunkTokens * D);
-    hand(arguments, "qg", bf16, blocks, chunkTokens * D);
-    hand(arguments, "kg", bf16, blocks, chunkTokens * D);
-    hand(arguments, "u", bf16, blocks, chunkTokens * D);
-    hand(arguments, "aqk", bf16, blocks, chunkTokens * chunkTokens);
+    hand(arguments, "w", operand, blocks, chunkTokens * D);
+    hand(arguments, "qg", operand, blocks, chunkTokens * D);
+    hand(arguments, "kg", operand, blocks, chunkTokens * D);
+    hand(arguments, "u", operand, blocks, chunkTokens * D);
+    hand(arguments, "aqk", operand, blocks, chunkTokens * chunkTokens);
     hand(arguments, "decay", f32, blocks, D);
+    if (op.getOutputNorm()) {
+      hand(arguments, "gate", operand, blocks, chunkTokens * D);
+    }
   };
 
   if (plansChunks) {
@@ -171,9 +172,10 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
   }
   {
     KernelArguments arguments(builder, plan);
-    launches.operands(arguments, {"qkv", "raw_g", "raw_beta", "conv_weight",
-                                  "a_log", "dt_bias", "conv_state", "slot",
-                                  "initial_slot", "has_initial_state", "plan"});
+    launches.operands(arguments,
+                      {"qkv", "raw_g", "raw_beta", "out_gate", "conv_weight",
+                       "a_log", "dt_bias", "norm_weight", "conv_state", "slot",
+                       "initial_slot", "has_initial_state", "row", "plan"});
     planArgument(arguments);
     handed(arguments);
     arguments.scalar32("columns", columns);
@@ -191,14 +193,15 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
         op.getQkEps().convertToDouble(),
         op.getNullSlot(),
         op.getConvLayout(),
-        /*roundConv=*/!op.getFp32Conv()};
+        /*roundConv=*/!op.getFp32Conv(),
+        op.getOutputNorm(),
+        wide};
     OpBuilder::InsertionGuard guard(builder);
     writePrologue(kernel, shape, builder);
   }
   // As many groups as fill the chip, of sequences as long as the longest may
   // be.
-  Value longest =
-      op.getMaxSeqLen() ? plan.scalar("max_seq_len") : plan.size("qkv", 0);
+  Value longest = op.getMaxSeqLen() ? plan.scalar("max_seq_len") : tokens;
   Value most = plan.floorDiv(
       plan.constant(target->facts().computeUnits),
       plan.max(plan.mul(sequences, plan.constant(heads)), plan.constant(1)));
@@ -210,18 +213,24 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
   Value perHead = plan.mul(plan.mul(sequences, plan.constant(heads)), groups);
   auto handedByGroups = [&](KernelArguments &arguments) {
     hand(arguments, "entry", f32, perHead, D * D);
-    hand(arguments, "transform", bf16, perHead, D * D);
+    hand(arguments, "transform", operand, perHead, D * D);
     hand(arguments, "carry", f32, perHead, D);
     arguments.scalar32("groups", groups);
   };
   auto walk = [&](WalkPass pass, StringRef suffix, Value x, Value z) {
     KernelArguments arguments(builder, plan);
-    launches.operands(arguments, {"qkv", "out_gate", "norm_weight",
-                                  "conv_state", "state", "cu_seqlens", "slot",
-                                  "initial_slot", "has_initial_state", "out"});
+    launches.operands(arguments,
+                      {"qkv", "conv_state", "state", "cu_seqlens", "slot",
+                       "initial_slot", "has_initial_state", "row",
+                       "checkpoint_offset", "checkpoint_slot",
+                       "checkpoint_state", "checkpoint_conv", "out"});
     handed(arguments);
     handedByGroups(arguments);
     arguments.scalar32("columns", columns);
+    if (checkpoints) {
+      arguments.scalar32("checkpoints", checkpoints);
+      arguments.scalar32("checkpoint_columns", checkpointColumns);
+    }
     std::string kernelName = (name + suffix).str();
     plan.launch(kernelName, x, sequences, z, walkWaves * 64);
     tile::KernelOp kernel =
@@ -232,7 +241,8 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
                     op.getNullSlot(),
                     op.getConvLayout(),
                     op.getStateOrder(),
-                    pass};
+                    pass,
+                    wide};
     OpBuilder::InsertionGuard guard(builder);
     writeWalk(kernel, shape, builder);
   };
@@ -247,7 +257,7 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
     plan.launch(kernelName, plan.constant(heads * D / scanRows), sequences,
                 plan.min(further, plan.constant(1)), scanWaves * 64);
     writeScan(arguments.createKernel(op.getLoc(), kernelName, scanWaves), heads,
-              builder);
+              wide, builder);
   }
   walk(WalkPass::Replay, "_walk", plan.constant(heads), groups);
   return success();

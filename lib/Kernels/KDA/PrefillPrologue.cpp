@@ -45,6 +45,19 @@ layout::Layout kda::scanLayout() {
       {blocks, blockTokens, D}, registers, lanes, {{1, 0, 0}, {2, 0, 0}}, {}));
 }
 
+layout::Layout kda::rowLayout() {
+  SmallVector<Basis> registers{{0, 1}};
+  for (int64_t token = 1; token < blockTokens; token *= 2) {
+    registers.push_back({token, 0});
+  }
+  SmallVector<Basis> lanes;
+  for (int64_t channel = 2; channel < D; channel *= 2) {
+    lanes.push_back({0, channel});
+  }
+  return llvm::cantFail(layout::Layout::create({chunkTokens, D}, registers,
+                                               lanes, {{16, 0}, {32, 0}}, {}));
+}
+
 //===----------------------------------------------------------------------===//
 // Pieces
 //===----------------------------------------------------------------------===//
@@ -103,10 +116,15 @@ Value Prologue::acrossChannels(Value perToken, Value like) {
   return t.broadcast(perToken, {0, 1}, like);
 }
 
-Value Prologue::narrow(Value value) {
+Value Prologue::toBf16(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return t.create<arith::TruncFOp>(
       RankedTensorType::get(type.getShape(), bf16, type.getEncoding()), value);
+}
+
+/// \p value as an operand of a product.
+Value Prologue::narrow(Value value) {
+  return shape.wide ? value : toBf16(value);
 }
 
 Value Prologue::transpose(Value value, ArrayRef<int64_t> order) {
@@ -124,14 +142,14 @@ Value Prologue::transpose(Value value, ArrayRef<int64_t> order) {
       order);
 }
 
-/// [128, 4, 16] in bf16, the tokens of a lane side by side.
+/// [128, 4, 16], operands of a product, the tokens of a lane side by side.
 Value Prologue::alongTokens(Value value) {
   layout::Layout order = scan.reorderRegisters(
       [](const Basis &basis) { return basis[1] + D * basis[2]; });
   return transpose(t.convertLayout(narrow(value), attr(order)), {2, 0, 1});
 }
 
-Value Prologue::mma(Value lhs, Value rhs, Value accumulator) {
+Value Prologue::mma(Value lhs, Value rhs, Value accumulator, bool isExact) {
   auto a = cast<RankedTensorType>(lhs.getType());
   auto b = cast<RankedTensorType>(rhs.getType());
   if (!accumulator) {
@@ -144,7 +162,10 @@ Value Prologue::mma(Value lhs, Value rhs, Value accumulator) {
   return t.create<tile::MmaOp>(accumulator.getType(), lhs, rhs, accumulator,
                                Value(), Value(), DenseI64ArrayAttr(),
                                DenseI64ArrayAttr(), DenseI64ArrayAttr(),
-                               IntegerAttr(), DenseI64ArrayAttr(), FloatAttr());
+                               IntegerAttr(), DenseI64ArrayAttr(),
+                               a.getElementType().isF32() && !isExact
+                                   ? t.builder().getF64FloatAttr(termAccuracy)
+                                   : FloatAttr());
 }
 
 /// The part of workspace \p name that belongs to this chunk and head.
@@ -199,19 +220,108 @@ Value Prologue::rowsView(StringRef operand, Value firstColumn, int64_t columns,
                 t.create<arith::MaxSIOp>(reach, t.i32(0)));
 }
 
-void Prologue::loadRaw() {
+/// [64, n] as [4, 16, n].
+Value Prologue::asBlocks(Value rows) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  layout::Layout cut = llvm::cantFail(
+      tile::getLayout(type).getLayout().split({{blockTokens}, {}}));
+  Value split = t.create<tile::SplitOp>(
+      RankedTensorType::get({blockTokens, blocks, type.getDimSize(1)},
+                            type.getElementType(), attr(cut)),
+      rows, 0, blockTokens);
+  return transpose(split, {1, 0, 2});
+}
+
+/// The chunk's rows of part \p part of \p parts of \p operand, 128 columns
+/// from \p firstColumn on.
+Value Prologue::loadRows(StringRef operand, Value firstColumn, int64_t part,
+                         int64_t parts) {
   Value zero = t.i32(0);
-  Value column = t.mul(head, t.i32(D));
-  SmallVector<int64_t> extents{blocks, blockTokens, D};
-  rawGate = t.load(rowsView("raw_g", column, D, 8), {zero, zero, zero}, extents,
-                   attr(scan));
-  for (int64_t part : {K, Q, V}) {
-    Value first = t.add(column, t.i32(part * shape.heads * D));
-    raw[part] = t.load(rowsView("qkv", first, D, 8), {zero, zero, zero},
-                       extents, attr(scan));
+  int64_t width = shape.heads * D;
+  firstColumn = t.add(firstColumn, t.i32(part * width));
+  if (!rowOf) {
+    return t.load(rowsView(operand, firstColumn, D, 8), {zero, zero, zero},
+                  {blocks, blockTokens, D}, attr(scan));
   }
-  rawBeta = t.load(rowsView("raw_beta", head, 1, 1), {zero, zero, zero},
-                   {blocks, blockTokens, 1});
+  Value view = t.view(args[operand],
+                      {rowStride(operand, 8), t.builder().getIndexAttr(1)},
+                      t.i32(parts * width * 2));
+  return asBlocks(t.loadFarRows(view, rowOf, {zero, firstColumn},
+                                {chunkTokens, D}, attr(rowLayout())));
+}
+
+void Prologue::loadBeta() {
+  Value zero = t.i32(0);
+  if (!rowOf) {
+    rawBeta = t.load(rowsView("raw_beta", head, 1, 1), {zero, zero, zero},
+                     {blocks, blockTokens, 1});
+    return;
+  }
+  Value view = t.view(args["raw_beta"],
+                      {rowStride("raw_beta", 1), t.builder().getIndexAttr(1)},
+                      t.i32(shape.heads * 2));
+  auto perToken = llvm::cantFail(layout::Layout::create(
+      {chunkTokens, 1}, {{1, 0}, {2, 0}, {4, 0}, {8, 0}},
+      SmallVector<Basis>(6, Basis{0, 0}), {{16, 0}, {32, 0}}, {}));
+  rawBeta = asBlocks(t.loadFarRows(view, rowOf, {zero, head}, {chunkTokens, 1},
+                                   attr(perToken)));
+}
+
+void Prologue::loadRaw() {
+  Value column = t.mul(head, t.i32(D));
+  if (args.count("row")) {
+    auto type = RankedTensorType::get({chunkTokens}, i32Type,
+                                      attr(rowLayout().slice({1})));
+    Value rows = t.view(t.advance(args["row"], t.wideMul(firstToken, t.i32(4))),
+                        {t.builder().getIndexAttr(1)}, t.mul(count, t.i32(4)));
+    Value named = t.load(rows, {t.i32(0)}, {chunkTokens},
+                         cast<tile::LayoutAttr>(type.getEncoding()));
+    Value inside = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt,
+                                           t.create<tile::IotaOp>(type, 0),
+                                           t.splat(count, named));
+    rowOf = t.select(inside, named, t.splat(t.i32(-1), named));
+  }
+  rawGate = loadRows("raw_g", column);
+  for (int64_t part : {K, Q, V}) {
+    raw[part] = loadRows("qkv", column, part, 3);
+  }
+  loadBeta();
+  if (shape.outputNorm) {
+    rawOutGate = loadRows("out_gate", column);
+  }
+}
+
+/// Channels from \p channel on of the three rows of the sequence ahead of the
+/// chunk, [3, 128]; zeros unless \p hasRows is 1.
+Value Prologue::loadPrevious(Value channel, Value hasRows) {
+  Value zero = t.i32(0);
+  OpFoldResult unit = t.builder().getIndexAttr(1);
+  int64_t rowBytes = 3 * shape.heads * D * 2;
+  Value stride = args["qkv_stride"];
+  Value first = t.create<arith::SubIOp>(firstToken, t.mul(hasRows, t.i32(3)));
+  if (!args.count("row")) {
+    Value pointer = t.advance(args["qkv"], t.wideMul(first, stride));
+    Value bytes = t.add(t.mul(stride, t.i32(2)), t.i32(rowBytes));
+    return t.load(
+        t.view(pointer, {rowStride("qkv", 8), unit}, t.mul(bytes, hasRows)),
+        {zero, channel}, {3, D});
+  }
+  SmallVector<Value> rows;
+  for (int64_t ahead = 0; ahead < 3; ++ahead) {
+    // Without rows there may be no token at all: any word that can be read.
+    Value named =
+        t.advance(args["row"], t.wideMul(t.add(first, t.i32(ahead)), t.i32(4)));
+    Value isThere =
+        t.create<arith::CmpIOp>(arith::CmpIPredicate::ne, hasRows, zero);
+    Value row = t.create<tile::LoadScalarOp>(
+        i32Type, t.create<arith::SelectOp>(isThere, named, args["plan"]));
+    Value pointer =
+        t.advance(args["qkv"], t.wideMul(t.mul(row, hasRows), stride));
+    rows.push_back(
+        t.load(t.view(pointer, {unit}, t.mul(hasRows, t.i32(rowBytes))),
+               {channel}, {D}));
+  }
+  return t.stack(rows, 0);
 }
 
 /// The three inputs ahead of each block's first, in LDS: of block 0 those ahead
@@ -219,7 +329,6 @@ void Prologue::loadRaw() {
 void Prologue::loadHistory() {
   Value zero = t.i32(0);
   int64_t width = shape.heads * D;
-  OpFoldResult unit = t.builder().getIndexAttr(1);
 
   // A null slot and a sequence without initial state begin with zeros. Numbers
   // instead of conditions keep descriptors in scalar registers.
@@ -241,30 +350,21 @@ void Prologue::loadHistory() {
     reads = t.mul(reads, isUsed);
   }
 
+  Value columns = args.lookup("columns");
   HistoryWindow window =
-      historyWindow(t, shape.convLayout, shape.heads, args.lookup("columns"));
-  int64_t lastChannel = 2 * width + D;
-  Value begin = historyPointer(t, shape.convLayout, args, slot, head);
+      historyWindow(t, shape.convLayout, shape.heads, columns);
+  Value begin = historyPointer(t, shape.convLayout, args, columns, slot, head);
   Value stored = t.view(begin, {window.columnStride, window.channelStride},
                         t.mul(window.reach, reads));
 
   // Rows of the same sequence ahead of the chunk.
-  Value stride = args["qkv_stride"];
   Value hasRows = t.create<arith::SubIOp>(t.i32(1), isFirst);
-  Value firstRow =
-      t.create<arith::SubIOp>(firstToken, t.mul(hasRows, t.i32(3)));
-  Value previousRows =
-      t.advance(t.advance(args["qkv"], t.wideMul(firstRow, stride)),
-                t.wideMul(head, t.i32(2 * D)));
-  Value previousBytes = t.add(t.mul(stride, t.i32(2)), t.i32(lastChannel * 2));
-  Value previous = t.view(previousRows, {rowStride("qkv", 8), unit},
-                          t.mul(previousBytes, hasRows));
 
   Value hasState;
   if (args.count("has_initial_state")) {
     Value flags = t.view(
         t.advance(args["has_initial_state"], t.wideMul(sequence, t.i32(1))),
-        {unit}, t.i32(1));
+        {t.builder().getIndexAttr(1)}, t.i32(1));
     Value flag = t.extract(t.load(flags, {zero}, {1}), 0, 0);
     auto type = cast<RankedTensorType>(flag.getType());
     Value none = t.create<arith::ConstantOp>(DenseElementsAttr::get(
@@ -285,7 +385,7 @@ void Prologue::loadHistory() {
     }
     // One of the two views is empty and reads as zeros.
     auto bits = RankedTensorType::get({3, D}, t.builder().getI16Type());
-    Value before = t.load(previous, {zero, channel}, {3, D});
+    Value before = loadPrevious(t.add(t.mul(head, t.i32(D)), channel), hasRows);
     Value either =
         t.create<arith::OrIOp>(t.create<arith::BitcastOp>(bits, old),
                                t.create<arith::BitcastOp>(bits, before));
@@ -339,7 +439,7 @@ Value Prologue::convolve(Part which) {
     sum = tap == 0 ? t.mulf(x, w) : t.fma(x, w, sum);
   }
   Value result = t.mulf(sum, t.sigmoid(sum));
-  return shape.roundConv ? t.extend(narrow(result)) : result;
+  return shape.roundConv ? t.extend(toBf16(result)) : result;
 }
 
 /// The sums of the gate within each block, in powers of two, and the factors
@@ -408,7 +508,9 @@ void Prologue::findBlockSums() {
 void Prologue::activateBeta() {
   beta = allocate({chunkTokens}, {1}, f32);
   Value value = t.sigmoid(t.extend(t.extract(rawBeta, 2, 0)));
-  auto type = RankedTensorType::get({blocks, blockTokens}, i32Type);
+  auto type = RankedTensorType::get(
+      {blocks, blockTokens}, i32Type,
+      cast<RankedTensorType>(value.getType()).getEncoding());
   Value token = t.create<tile::IotaOp>(type, 1);
   Value at = t.create<tile::IotaOp>(type, 0);
   token = t.add(t.mul(at, t.splat(t.i32(blockTokens), value)), token);
@@ -416,6 +518,26 @@ void Prologue::activateBeta() {
                                          t.splat(count, value));
   value = t.select(inside, value, t.constant(0.0, value));
   ldsStore(value, part(beta, 0, {blocks, blockTokens}, {blockTokens, 1}));
+}
+
+/// What the walk multiplies outputs by, but for their norm.
+void Prologue::activateOutGate() {
+  int64_t bytes = cast<tile::PtrType>(args["norm_weight"].getType())
+                      .getElementType()
+                      .getIntOrFloatBitWidth() /
+                  8;
+  Value zero = t.i32(0);
+  auto index = [&](int64_t value) -> OpFoldResult {
+    return t.builder().getIndexAttr(value);
+  };
+  Value weights = t.view(args["norm_weight"], {index(1)}, t.i32(D * bytes));
+  Value weight = t.extend(t.load(weights, {zero}, {D}, scanWithout({0, 1})));
+  Value gate = t.sigmoid(t.extend(rawOutGate));
+  gate = t.mulf(gate, t.broadcast(weight, {2}, gate));
+  Value view = t.view(workspace("gate", chunkTokens * D),
+                      {index(blockTokens * D), index(D), index(1)},
+                      t.i32(chunkTokens * D * operandBytes));
+  t.store(narrow(gate), view, {zero, zero, zero});
 }
 
 /// q D^-0.5 / |q| and k / |k|.
@@ -444,11 +566,11 @@ void Prologue::storeForWalk() {
 
   Value tokens = t.view(workspace("qg", chunkTokens * D),
                         {index(blockTokens * D), index(D), unit},
-                        t.i32(chunkTokens * D * 2));
+                        t.i32(chunkTokens * D * operandBytes));
   t.store(narrow(t.mulf(q, fromStart)), tokens, {zero, zero, zero});
   Value channels = t.view(workspace("kg", chunkTokens * D),
                           {index(chunkTokens), index(blockTokens), unit},
-                          t.i32(chunkTokens * D * 2));
+                          t.i32(chunkTokens * D * operandBytes));
   t.store(alongTokens(t.mulf(k, fromEnd)), channels, {zero, zero, zero});
 
   Value total = blockSum[0];
@@ -464,7 +586,7 @@ void Prologue::storeForWalk() {
 Value Prologue::storeInput(Value value) {
   Value perToken = ldsLoad(
       part(beta, 0, {blocks, blockTokens}, {blockTokens, 1}), scanWithout({2}));
-  Value buffer = allocate({D, chunkTokens}, {tokenPitch, 1}, bf16);
+  Value buffer = allocate({D, chunkTokens}, {tokenPitch, 1}, operand);
   ldsStore(
       alongTokens(t.mulf(value, acrossChannels(perToken, value))),
       part(buffer, 0, {D, blocks, blockTokens}, {tokenPitch, blockTokens, 1}));
@@ -474,14 +596,14 @@ Value Prologue::storeInput(Value value) {
 void Prologue::write(tile::KernelOp kernel) {
   OpBuilder &b = t.builder();
   b.setInsertionPointToStart(&kernel.getBody().front());
-  bf16 = b.getBF16Type();
-  f32 = b.getF32Type();
-  i32Type = b.getI32Type();
   args = KernelArguments::byName(kernel);
   identify();
   loadRaw();
   loadHistory();
   activateBeta();
+  if (shape.outputNorm) {
+    activateOutGate();
+  }
   inputsU = storeInput(convolve(V));
   k = convolve(K);
   q = convolve(Q);

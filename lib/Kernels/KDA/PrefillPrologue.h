@@ -9,8 +9,17 @@
 
 namespace tenon::kernels::kda {
 
-/// Tokens per chunk.
+/// Tokens per chunk, and channels per head.
 inline constexpr int64_t chunkTokens = 64;
+inline constexpr int64_t D = 128;
+
+/// Tokens by channels: a wave has 16 tokens, of each of which it accesses all
+/// channels at once.
+layout::Layout rowLayout();
+
+/// Error that a term of an FP32 product may have, as a fraction of its
+/// magnitude, with `products = fp32`: what two parts of bf16 lose.
+inline constexpr double termAccuracy = 0x1p-14;
 
 /// What shapes the code of a prologue.
 struct PrologueShape {
@@ -22,6 +31,9 @@ struct PrologueShape {
   spec::ConvLayout convLayout;
   /// Whether the convolution's output is rounded to bf16.
   bool roundConv;
+  bool outputNorm;
+  /// Whether operands of products, and what the walk takes, are FP32.
+  bool wide;
 };
 
 /// Waves of a workgroup, one per 16 tokens.
@@ -33,7 +45,7 @@ inline constexpr unsigned prologueWaves = 4;
 /// Arguments by name: the operands of tenon.kda_prefill as pointers with
 /// `NAME_stride` (bytes from row to row, i32; of slots i64), `columns` (L of
 /// conv_state, i32), `plan`, and the workspaces `w`, `qg`, `kg`, `u`, `aqk`,
-/// `decay`.
+/// `decay` and, with output norm, `gate`.
 void writePrologue(tile::KernelOp kernel, const PrologueShape &shape,
                    mlir::OpBuilder &builder);
 

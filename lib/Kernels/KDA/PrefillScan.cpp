@@ -23,8 +23,6 @@ using namespace tenon;
 using namespace tenon::kernels;
 using namespace tenon::kernels::kda;
 
-static constexpr int64_t D = 128;
-
 Groups kda::groupsOf(TileBuilder &t, Value chunks, Value groups) {
   Value one = t.i32(1);
   auto ceilDiv = [&](Value a, Value b) -> Value {
@@ -37,7 +35,9 @@ Groups kda::groupsOf(TileBuilder &t, Value chunks, Value groups) {
   return {each, used};
 }
 
-void kda::writeScan(tile::KernelOp kernel, int64_t heads, OpBuilder &builder) {
+void kda::writeScan(tile::KernelOp kernel, int64_t heads, bool wide,
+                    OpBuilder &builder) {
+  int64_t mapBytes = D * D * (wide ? 4 : 2);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&kernel.getBody().front());
   TileBuilder t(builder, kernel.getLoc());
@@ -86,15 +86,17 @@ void kda::writeScan(tile::KernelOp kernel, int64_t heads, OpBuilder &builder) {
     return tile::LayoutAttr::get(builder.getContext(), layout);
   };
   Value last = t.create<arith::SubIOp>(groups.used, one);
+  // 1 or 0, as a number: a condition would move descriptors to vector
+  // registers.
+  auto isBefore = [&](Value a, Value b) -> Value {
+    return t.create<arith::MaxSIOp>(
+        t.create<arith::MinSIOp>(t.create<arith::SubIOp>(b, a), one), zero);
+  };
   /// C and A of \p group, B of it, and nothing behind the last.
   auto fetch = [&](Value group) {
-    // 1 while there is a group, as a number: a condition would move descriptors
-    // to vector registers.
-    Value isThere = t.create<arith::MaxSIOp>(
-        t.create<arith::MinSIOp>(t.create<arith::SubIOp>(last, group), one),
-        zero);
-    Value map = t.load(t.view(of("transform", group, D * D * 2), {unit, row},
-                              t.mul(isThere, t.i32(D * D * 2))),
+    Value isThere = isBefore(group, last);
+    Value map = t.load(t.view(of("transform", group, mapBytes), {unit, row},
+                              t.mul(isThere, t.i32(mapBytes))),
                        {zero, zero}, {D, D}, attr(operands.rhs));
     Value decay = t.load(
         t.view(of("carry", group, D * 4), {unit}, t.mul(isThere, t.i32(D * 4))),
@@ -108,29 +110,44 @@ void kda::writeScan(tile::KernelOp kernel, int64_t heads, OpBuilder &builder) {
   SmallVector<Value> carried{
       t.load(entry(one, hasSecond), {firstRow, zero}, rows, attr(sums))};
   llvm::append_range(carried, fetch(one));
-  auto loop = t.create<scf::ForOp>(one, last, one, carried);
+  /// The state at the beginning of the group behind \p group, from that at its
+  /// own; written where there is such a group.
+  auto step = [&](Value group, Value state, ArrayRef<Value> fetched) {
+    Value map = fetched[0];
+    Value sum = t.fma(state, t.broadcast(fetched[1], {1}, state), fetched[2]);
+    Value rounded = state;
+    if (!wide) {
+      rounded = t.create<arith::TruncFOp>(
+          RankedTensorType::get(rows, builder.getBF16Type(), attr(sums)),
+          state);
+    }
+    sum = t.create<tile::MmaOp>(
+        sum.getType(), rounded, map, sum, Value(), Value(),
+        builder.getDenseI64ArrayAttr({16, 32}), DenseI64ArrayAttr(),
+        DenseI64ArrayAttr(), IntegerAttr(), DenseI64ArrayAttr(),
+        wide ? builder.getF64FloatAttr(termAccuracy) : FloatAttr());
+    t.store(sum, entry(t.add(group, one), isBefore(group, last)),
+            {firstRow, zero});
+    return sum;
+  };
+  // Two groups per iteration, so that what is fetched ahead stays in the
+  // registers that it arrives in.
+  auto loop = t.create<scf::ForOp>(one, last, t.i32(2), carried);
   {
     OpBuilder::InsertionGuard inLoop(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value group = loop.getInductionVar();
     Value following = t.add(group, one);
+    ValueRange args = loop.getRegionIterArgs();
     // Ahead of the step that needs them.
-    SmallVector<Value> next = fetch(following);
+    SmallVector<Value> second = fetch(following);
     t.create<tile::OrderFenceOp>();
-    Value state = loop.getRegionIterArg(0);
-    Value map = loop.getRegionIterArg(1);
-    Value decay = loop.getRegionIterArg(2);
-    Value made = loop.getRegionIterArg(3);
-    Value sum = t.fma(state, t.broadcast(decay, {1}, state), made);
-    Value rounded = t.create<arith::TruncFOp>(
-        RankedTensorType::get(rows, builder.getBF16Type(), attr(sums)), state);
-    sum = t.create<tile::MmaOp>(
-        sum.getType(), rounded, map, sum, Value(), Value(),
-        builder.getDenseI64ArrayAttr({16, 32}), DenseI64ArrayAttr(),
-        DenseI64ArrayAttr(), IntegerAttr(), DenseI64ArrayAttr(), FloatAttr());
-    t.store(sum, entry(following, one), {firstRow, zero});
-    next.insert(next.begin(), sum);
-    t.create<scf::YieldOp>(next);
+    Value state = step(group, args[0], llvm::to_vector(args.drop_front()));
+    SmallVector<Value> first = fetch(t.add(following, one));
+    t.create<tile::OrderFenceOp>();
+    state = step(following, state, second);
+    first.insert(first.begin(), state);
+    t.create<scf::YieldOp>(first);
   }
   t.create<tile::ReturnOp>();
 }

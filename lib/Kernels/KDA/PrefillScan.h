@@ -18,7 +18,9 @@ inline constexpr int64_t scanRows = 16;
 ///
 /// Arguments by name: pointers `cu_seqlens`, `entry`, `transform`, `carry`, i32
 /// `groups`. See Groups.h and PrefillWalk.h.
-void writeScan(tile::KernelOp kernel, int64_t heads, mlir::OpBuilder &builder);
+/// \p wide: `transform` is FP32, and so is the state that it multiplies.
+void writeScan(tile::KernelOp kernel, int64_t heads, bool wide,
+               mlir::OpBuilder &builder);
 
 } // namespace tenon::kernels::kda
 

@@ -68,10 +68,11 @@ void Prologue::storeScores(Value scores, int64_t offset, bool isKeys,
   for (int64_t stride : strides(chunkTokens)) {
     viewStrides.push_back(t.builder().getIndexAttr(stride));
   }
-  Value pointer =
-      t.advance(workspace("aqk", chunkTokens * chunkTokens), offset * 2);
-  Value view = t.view(pointer, viewStrides,
-                      t.i32((chunkTokens * chunkTokens - offset) * 2));
+  Value pointer = t.advance(workspace("aqk", chunkTokens * chunkTokens),
+                            offset * operandBytes);
+  Value view =
+      t.view(pointer, viewStrides,
+             t.i32((chunkTokens * chunkTokens - offset) * operandBytes));
   SmallVector<Value> zeros(rank, t.i32(0));
   t.store(narrow(scores), view, zeros);
 }
@@ -110,7 +111,7 @@ void Prologue::scoreAcross(int64_t half) {
   SmallVector<int64_t> strides{blockTokens * channelPitch, channelPitch, 1};
   Value buffers[2];
   for (auto [buffer, value] : llvm::zip_equal(buffers, ArrayRef{q, k})) {
-    buffer = allocate({chunkTokens, D}, {channelPitch, 1}, bf16);
+    buffer = allocate({chunkTokens, D}, {channelPitch, 1}, operand);
     ldsStore(narrow(t.mulf(value, factor)),
              part(buffer, 0, {blocks, blockTokens, D}, strides));
   }
@@ -135,7 +136,7 @@ void Prologue::scoreAcross(int64_t half) {
 
 /// Rounds [4, 16, 128] into a buffer of its own.
 Value Prologue::storeRows(Value value) {
-  Value buffer = part(allocate({chunkTokens, D}, {channelPitch, 1}, bf16), 0,
+  Value buffer = part(allocate({chunkTokens, D}, {channelPitch, 1}, operand), 0,
                       {blocks, blockTokens, D},
                       {blockTokens * channelPitch, channelPitch, 1});
   ldsStore(narrow(value), buffer);
@@ -223,15 +224,16 @@ void Prologue::clearAbove() {
   int64_t half = chunkTokens / 2;
   int64_t elements = chunkTokens * chunkTokens;
   Value aqk = workspace("aqk", elements);
-  t.store(tile({half, half}, bf16),
-          t.view(t.advance(aqk, half * 2), {index(chunkTokens), index(1)},
-                 t.i32((elements - half) * 2)),
+  t.store(tile({half, half}, operand),
+          t.view(t.advance(aqk, half * operandBytes),
+                 {index(chunkTokens), index(1)},
+                 t.i32((elements - half) * operandBytes)),
           {zero, zero});
   t.store(
-      tile({2, blockTokens, blockTokens}, bf16),
-      t.view(t.advance(aqk, blockTokens * 2),
+      tile({2, blockTokens, blockTokens}, operand),
+      t.view(t.advance(aqk, blockTokens * operandBytes),
              {index(half * (chunkTokens + 1)), index(chunkTokens), index(1)},
-             t.i32((elements - blockTokens) * 2)),
+             t.i32((elements - blockTokens) * operandBytes)),
       {zero, zero, zero});
   ldsStore(tile({half, half}, f32),
            part(inverse, half, {half, half}, {squarePitch, 1}));
@@ -264,10 +266,10 @@ void Prologue::invert() {
   for (int64_t exponent = 2; exponent < blockTokens; exponent *= 2) {
     Value right = transpose(power, swapped);
     if (2 * exponent < blockTokens) {
-      power = mma(power, transpose(powerT, swapped));
+      power = exactMma(power, transpose(powerT, swapped));
     }
-    powerT = mma(powerT, right);
-    sum = mma(sum, transpose(powerT, swapped), sum);
+    powerT = exactMma(powerT, right);
+    sum = exactMma(sum, transpose(powerT, swapped), sum);
   }
   ldsStore(sum, part(inverse, 0, extents, strides));
 
@@ -284,12 +286,13 @@ void Prologue::invert() {
     Value lower = ldsLoad(negative[{half, false}]);
     Value top = ldsLoad(at(inverse, 0, 0));
     Value bottom = ldsLoad(at(inverse, half, half));
-    Value productT = mma(transpose(top, order), transpose(lower, order));
-    ldsStore(mma(bottom, transpose(productT, order)), at(inverse, half, 0));
+    Value productT = exactMma(transpose(top, order), transpose(lower, order));
+    ldsStore(exactMma(bottom, transpose(productT, order)),
+             at(inverse, half, 0));
   }
 }
 
-/// -w and u transposed, rounded once.
+/// -w and u transposed; the inverse is rounded once.
 void Prologue::storeUpdates() {
   Value zero = t.i32(0);
   auto index = [&](int64_t value) -> OpFoldResult {
@@ -299,12 +302,13 @@ void Prologue::storeUpdates() {
   Value w = mma(rows, transpose(ldsLoad(inputsW), {1, 0}));
   t.store(narrow(t.mulf(w, -1.0)),
           t.view(workspace("w", chunkTokens * D), {index(D), index(1)},
-                 t.i32(chunkTokens * D * 2)),
+                 t.i32(chunkTokens * D * operandBytes)),
           {zero, zero});
   Value columns = transpose(narrow(ldsLoad(inverse)), {1, 0});
   Value u = mma(ldsLoad(inputsU), columns);
   t.store(narrow(u),
           t.view(workspace("u", chunkTokens * D),
-                 {index(chunkTokens), index(1)}, t.i32(chunkTokens * D * 2)),
+                 {index(chunkTokens), index(1)},
+                 t.i32(chunkTokens * D * operandBytes)),
           {zero, zero});
 }

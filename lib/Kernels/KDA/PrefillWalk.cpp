@@ -26,6 +26,8 @@
 
 #include "../KernelArguments.h"
 
+#include "tenon/Layout/Mfma.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -69,7 +71,10 @@ static layout::Layout sharedSumsLayout() {
 SmallVector<Value *> Walk::Carried::all() {
   SmallVector<Value *> all{&state, &stage, &offset};
   if (out) {
-    all.append({&out, &rowOffset, &gateOffset});
+    all.push_back(&out);
+  }
+  if (rowOffset) {
+    all.push_back(&rowOffset);
   }
   if (carry) {
     all.push_back(&carry);
@@ -83,11 +88,14 @@ SmallVector<Value *> Walk::Carried::all() {
   return all;
 }
 
-Value Walk::narrow(Value value) {
+Value Walk::toBf16(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return t.create<arith::TruncFOp>(
       RankedTensorType::get(type.getShape(), bf16, type.getEncoding()), value);
 }
+/// \p value as an operand of a product.
+Value Walk::narrow(Value value) { return shape.wide ? value : toBf16(value); }
+
 //===----------------------------------------------------------------------===//
 // LDS
 //===----------------------------------------------------------------------===//
@@ -102,10 +110,10 @@ Value Walk::allocate(ArrayRef<int64_t> extents, Type element, int64_t stages,
 
 void Walk::allocateBuffers() {
   for (Stream *stream : streams()) {
-    stream->buffer = allocate({stream->rows, stream->columns}, bf16, 2);
+    stream->buffer = allocate({stream->rows, stream->columns}, operand, stages);
   }
   // What copies of all waves come to: the rest is zeros.
-  decayBuffer = allocate({2 * D}, f32, 2);
+  decayBuffer = allocate({2 * D}, f32, stages);
   if (hasOut() && shape.outputNorm) {
     auto layout = llvm::cantFail(
         layout::LdsLayout::create({walkWaves, T}, {1, walkWaves}, 32));
@@ -119,7 +127,8 @@ void Walk::allocateBuffers() {
 }
 
 Value Walk::stageOf(Value buffer, Value stage, int64_t shift) {
-  return t.create<tile::LdsStageOp>(buffer, stage, shift);
+  return stages == 1 ? buffer
+                     : t.create<tile::LdsStageOp>(buffer, stage, shift);
 }
 
 /// Adds to \p steps the copies of the block \p ahead chunks behind that at
@@ -127,15 +136,15 @@ Value Walk::stageOf(Value buffer, Value stage, int64_t shift) {
 void Walk::planCopies(Stream &stream, Value offset, Value isThere, Value stage,
                       int64_t ahead, SmallVector<Value> &tokens, Steps &steps) {
   Value base = t.advance(stream.base, ahead * shape.heads * stream.bytes());
-  // Offsets are of blocks of 16 KiB.
-  int64_t shift = llvm::Log2_64(D * T * 2 / stream.bytes());
+  // Offsets are of blocks of [128, 64].
+  int64_t shift = llvm::Log2_64(blockSize / stream.bytes());
   Value bytes = shift ? t.create<arith::ShRUIOp>(offset, t.i64(shift)) : offset;
   Value view = t.view(t.advance(base, bytes), {index(1), index(stream.rows)},
                       t.select(isThere, t.i32(stream.bytes()), zero));
   Value buffer = stageOf(stream.buffer, stage, ahead % 2);
-  tokens.assign(stream.instructions, Value());
-  for (int64_t part = 0; part < stream.instructions; ++part) {
-    steps.push_back([=, this, &tokens, count = stream.instructions] {
+  tokens.assign(stream.instructions(), Value());
+  for (int64_t part = 0; part < stream.instructions(); ++part) {
+    steps.push_back([=, this, &tokens, count = stream.instructions()] {
       tokens[part] = t.create<tile::CopyToLdsOp>(
           tile::TokenType::get(t.builder().getContext()), view,
           ValueRange{zero, zero}, ValueRange(), DenseI64ArrayAttr(), buffer,
@@ -148,7 +157,7 @@ void Walk::planDecayCopy(Value offset, Value isThere, Value stage,
                          int64_t ahead, SmallVector<Value> &tokens,
                          Steps &steps) {
   Value base = t.advance(decayBase, ahead * shape.heads * D * 4);
-  int64_t shift = llvm::Log2_64(T * 2 / 4);
+  int64_t shift = llvm::Log2_64(blockSize / (D * 4));
   Value bytes = t.create<arith::ShRUIOp>(offset, t.i64(shift));
   Value view = t.view(t.advance(base, bytes), {index(1)},
                       t.select(isThere, t.i32(D * 4), zero));
@@ -162,10 +171,15 @@ void Walk::planDecayCopy(Value offset, Value isThere, Value stage,
   });
 }
 
-Value Walk::read(const Stream &stream, Value stage) {
-  return t.create<tile::LdsLoadOp>(
-      RankedTensorType::get({stream.rows, stream.columns}, bf16),
-      stageOf(stream.buffer, stage));
+/// \p stream as the right operand of a product whose sums are laid out as
+/// \p sums.
+Value Walk::read(const Stream &stream, Value stage,
+                 const layout::Layout &sums) {
+  layout::MfmaOperands operands = llvm::cantFail(
+      layout::mfmaOperands(sums, 16, 32, stream.rows, layout::MfmaFormat::F16,
+                           layout::MfmaFormat::F16));
+  return t.create<tile::LdsLoadOp>(type(operands.rhs, operand),
+                                   stageOf(stream.buffer, stage));
 }
 
 /// Adds to \p steps the product of \p lhs and \p rhs, in parts, which is added
@@ -179,7 +193,8 @@ void Walk::planProduct(Value lhs, Value rhs, Value &sum, int64_t parts,
           sum.getType(), lhs, rhs, sum, Value(), Value(),
           b.getDenseI64ArrayAttr({16, 32}), DenseI64ArrayAttr(),
           DenseI64ArrayAttr(), IntegerAttr(),
-          b.getDenseI64ArrayAttr({part, parts}), FloatAttr());
+          b.getDenseI64ArrayAttr({part, parts}),
+          shape.wide ? b.getF64FloatAttr(termAccuracy) : FloatAttr());
     });
   }
 }
@@ -201,6 +216,14 @@ void Walk::interleave(const Steps &products, const Steps &accesses) {
 void Walk::prefetch(Carried &carried) {
   Steps steps;
   Value start = t.i64(0);
+  carried.stage = zero;
+  carried.offset = start;
+  if (hasOut() && !hasRows()) {
+    carried.rowOffset = start;
+  }
+  if (stages == 1) {
+    return;
+  }
   Value hasFirst = compare(arith::CmpIPredicate::sgt, chunks, zero);
   Value hasSecond = compare(arith::CmpIPredicate::sgt, chunks, one);
   if (hasOut()) {
@@ -220,20 +243,29 @@ void Walk::prefetch(Carried &carried) {
     step();
   }
   t.create<tile::OrderFenceOp>();
-  carried.stage = zero;
-  carried.offset = start;
-  carried.rowOffset = start;
+}
+
+/// Where buffers have one stage: copies the blocks of a chunk once all waves
+/// have read those of the chunk before.
+void Walk::copyChunk(Carried &carried) {
+  Steps steps;
+  Value isThere = t.create<arith::ConstantIntOp>(1, 1);
+  if (hasOut()) {
+    planCopies(q, carried.offset, isThere, zero, 0, carried.q, steps);
+    planCopies(aqk, carried.offset, isThere, zero, 0, carried.aqk, steps);
+  }
+  planCopies(w, carried.offset, isThere, zero, 0, carried.w, steps);
+  planDecayCopy(carried.offset, isThere, zero, 0, carried.decay, steps);
+  planCopies(k, carried.offset, isThere, zero, 0, carried.k, steps);
+  t.create<tile::BarrierOp>();
+  for (const std::function<void()> &step : steps) {
+    step();
+  }
 }
 
 //===----------------------------------------------------------------------===//
 // A chunk
 //===----------------------------------------------------------------------===//
-
-/// What o is multiplied by, but for its norm.
-Value Walk::gate(Value raw) {
-  Value gate = t.sigmoid(t.extend(raw));
-  return t.mulf(gate, t.broadcast(normWeight, {0}, gate));
-}
 
 /// Puts the sums of squares of \p o over each wave's rows v into LDS.
 void Walk::storeSquares(Value o) {
@@ -245,15 +277,23 @@ void Walk::storeSquares(Value o) {
   t.create<tile::LdsStoreOp>(sums, sumsBuffer);
 }
 
-/// Finishes the rows of the chunk before \p chunk, and gives the step that
-/// stores them.
-std::function<void()> Walk::planStore(const Carried &carried, Value chunk) {
-  Value before = t.mul(sub(chunk, one), t.i32(T));
-  Value left = t.create<arith::MinSIOp>(sub(rowsLeft, before), t.i32(T));
-  Value isThere = compare(arith::CmpIPredicate::sgt, chunk, zero);
-  Value back = t.wideMul(args["out_stride"], t.i64(T));
-  Value view = rowsView("out", sub(carried.rowOffset, back),
-                        t.select(isThere, left, zero));
+/// Rows that the group has of \p chunk, none of one before its first.
+Value Walk::rowsOf(Value chunk) {
+  Value left = sub(rowsLeft, t.mul(chunk, t.i32(T)));
+  Value isThere = compare(arith::CmpIPredicate::sge, chunk, zero);
+  return t.select(isThere, t.create<arith::MinSIOp>(left, t.i32(T)), zero);
+}
+
+/// Finishes the rows of the chunk before \p chunk, whose \p names are known
+/// where rows have any, and gives the step that stores them.
+std::function<void()> Walk::planStore(const Carried &carried, Value chunk,
+                                      Value names) {
+  Value count = rowsOf(sub(chunk, one));
+  Value offset;
+  if (!hasRows()) {
+    Value back = t.wideMul(args["out_stride"], t.i64(T));
+    offset = sub(carried.rowOffset, back);
+  }
   Value result = carried.out;
   if (shape.outputNorm) {
     layout::Layout shared = sharedSumsLayout();
@@ -265,8 +305,8 @@ std::function<void()> Walk::planStore(const Carried &carried, Value chunk) {
         t.fma(sum, t.constant(1.0 / D, sum), t.constant(shape.normEps, sum)));
     result = t.mulf(result, t.broadcast(scale, {1}, result));
   }
-  result = narrow(result);
-  return [=, this] { t.store(result, view, {zero, zero}); };
+  result = toBf16(result);
+  return [=, this] { storeOut(result, offset, count, names); };
 }
 
 void Walk::chunk(Carried &carried, Value i) {
@@ -281,35 +321,53 @@ void Walk::chunk(Carried &carried, Value i) {
     t.create<tile::WaitCopiesOp>(tokens);
     t.create<tile::BarrierOp>();
   };
+  bool isAhead = stages == 2;
+  if (!isAhead) {
+    copyChunk(carried);
+  }
   await({carried.q, carried.w, carried.decay});
 
   // Into registers first: behind the copies they would arrive late.
-  Value uBytes = t.i32(D * T * 2);
+  Value uBytes = t.i32(blockSize);
   if (isGroups()) {
     uBytes = t.select(isTransform, zero, uBytes);
   }
   Value uView =
       t.view(t.advance(uBase, carried.offset), {index(T), index(1)}, uBytes);
-  Value u = t.load(uView, {zero, zero}, {D, T}, attr(values));
-  Value rawGate;
-  if (hasOut() && shape.outputNorm) {
-    Value before = t.mul(i, t.i32(T));
-    Value left = t.create<arith::MinSIOp>(sub(rowsLeft, before), t.i32(T));
-    rawGate = t.load(rowsView("out_gate", carried.gateOffset, left),
-                     {zero, zero}, {D, T}, attr(outs));
+  Value u, gate, names;
+  auto loadU = [&] { u = t.load(uView, {zero, zero}, {D, T}, attr(values)); };
+  auto loadGate = [&] {
+    Value view = t.view(t.advance(gateBase, carried.offset),
+                        {index(1), index(D)}, t.i32(blockSize));
+    gate = t.load(view, {zero, zero}, {D, T}, attr(outs));
+  };
+  if (isAhead) {
+    loadU();
+  }
+  if (isAhead && hasOut() && shape.outputNorm) {
+    loadGate();
+  }
+  if (hasOut() && hasRows()) {
+    Value before = sub(i, one);
+    names = loadRowNames(t.mul(before, t.i32(T)), rowsOf(before));
   }
   t.create<tile::OrderFenceOp>();
 
   // Against the state before the chunk.
   Steps accesses;
   SmallVector<Value> newK, newAqk, newDecay, newQ, newW;
-  planDecayCopy(carried.offset, hasNext(1), carried.stage, 1, newDecay,
-                accesses);
-  planCopies(k, carried.offset, hasNext(1), carried.stage, 1, newK, accesses);
+  // First, since its registers are wanted.
   if (hasOut()) {
+    accesses.push_back(planStore(carried, i, names));
+  }
+  if (isAhead) {
+    planDecayCopy(carried.offset, hasNext(1), carried.stage, 1, newDecay,
+                  accesses);
+    planCopies(k, carried.offset, hasNext(1), carried.stage, 1, newK, accesses);
+  }
+  if (isAhead && hasOut()) {
     planCopies(aqk, carried.offset, hasNext(1), carried.stage, 1, newAqk,
                accesses);
-    accesses.push_back(planStore(carried, i));
   }
   Value rounded = narrow(carried.state);
   Value o = zeros(type(outs, f32));
@@ -317,11 +375,14 @@ void Walk::chunk(Carried &carried, Value i) {
   Value decayed, vRounded;
   Steps products, rest;
   if (hasOut()) {
-    planProduct(rounded, read(q, carried.stage), o, 8, rest);
+    planProduct(rounded, read(q, carried.stage, outs), o, 8, rest);
     products.append(rest.begin(), rest.begin() + 4);
   }
-  planProduct(rounded, read(w, carried.stage), v, 8, products);
+  planProduct(rounded, read(w, carried.stage, values), v, 8, products);
   products.push_back([&] {
+    if (!u) {
+      loadU();
+    }
     vRounded = narrow(t.addf(v, t.extend(u)));
     Value decay = t.create<tile::LdsLoadOp>(
         type(state.slice({0}), f32), stageOf(decayBuffer, carried.stage),
@@ -338,20 +399,25 @@ void Walk::chunk(Carried &carried, Value i) {
   await({carried.k, carried.aqk});
   accesses.clear();
   products.clear();
-  if (hasOut()) {
+  if (isAhead && hasOut()) {
     planCopies(q, carried.offset, hasNext(2), carried.stage, 2, newQ, accesses);
   }
-  planCopies(w, carried.offset, hasNext(2), carried.stage, 2, newW, accesses);
+  if (isAhead) {
+    planCopies(w, carried.offset, hasNext(2), carried.stage, 2, newW, accesses);
+  }
   if (hasOut()) {
-    planProduct(vRounded, read(aqk, carried.stage), o, 4, products);
+    planProduct(vRounded, read(aqk, carried.stage, outs), o, 4, products);
     products.push_back([&] {
       if (shape.outputNorm) {
         storeSquares(o);
-        o = t.mulf(o, gate(rawGate));
+        if (!gate) {
+          loadGate();
+        }
+        o = t.mulf(o, t.extend(gate));
       }
     });
   }
-  planProduct(vRounded, read(k, carried.stage), decayed, 8, products);
+  planProduct(vRounded, read(k, carried.stage, state), decayed, 8, products);
   interleave(products, accesses);
 
   carried.state = decayed;
@@ -359,12 +425,10 @@ void Walk::chunk(Carried &carried, Value i) {
   carried.offset = t.add(carried.offset, blockBytes);
   if (hasOut()) {
     carried.out = o;
+  }
+  if (carried.rowOffset) {
     carried.rowOffset =
         t.add(carried.rowOffset, t.wideMul(args["out_stride"], t.i64(T)));
-  }
-  if (hasOut() && shape.outputNorm) {
-    carried.gateOffset =
-        t.add(carried.gateOffset, t.wideMul(args["out_gate_stride"], t.i64(T)));
   }
   carried.q = carried.nextQ;
   carried.w = carried.nextW;
@@ -374,6 +438,39 @@ void Walk::chunk(Carried &carried, Value i) {
   carried.nextQ = newQ;
   carried.nextW = newW;
 }
+/// A loop from \p begin to \p end that carries \p values through \p body, which
+/// gets its number; what it ends with.
+SmallVector<Value>
+Walk::carry(Value begin, Value end, ValueRange values,
+            llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = t.create<scf::ForOp>(begin, end, one, values);
+  OpBuilder::InsertionGuard guard(t.builder());
+  t.builder().setInsertionPointToEnd(loop.getBody());
+  t.create<scf::YieldOp>(
+      body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return SmallVector<Value>(loop.getResults());
+}
+
+SmallVector<Value> Walk::Carried::values() {
+  return llvm::map_to_vector(all(), [](Value *place) { return *place; });
+}
+
+void Walk::Carried::assign(ValueRange values) {
+  for (auto [place, value] : llvm::zip_equal(all(), values)) {
+    *place = value;
+  }
+}
+
+/// Chunks \p begin to \p end of the group.
+void Walk::walkChunks(Carried &carried, Value begin, Value end) {
+  carried.assign(
+      carry(begin, end, carried.values(), [&](Value i, ValueRange values) {
+        carried.assign(values);
+        chunk(carried, i);
+        return carried.values();
+      }));
+}
+
 void Walk::write(tile::KernelOp kernel) {
   OpBuilder &b = t.builder();
   b.setInsertionPointToStart(&kernel.getBody().front());
@@ -394,37 +491,13 @@ void Walk::write(tile::KernelOp kernel) {
   } else {
     carried.out = zeros(type(outs, f32));
   }
-  if (hasOut() && shape.outputNorm) {
-    int64_t bytes = cast<tile::PtrType>(args["norm_weight"].getType())
-                        .getElementType()
-                        .getIntOrFloatBitWidth() /
-                    8;
-    Value view = t.view(args["norm_weight"], {index(1)}, t.i32(D * bytes));
-    normWeight = t.extend(t.load(view, {zero}, {D}, attr(outs.slice({1}))));
-  }
-  carried.gateOffset = t.i64(0);
-
-  auto valuesOf = [&](ArrayRef<Value *> places) {
-    return llvm::map_to_vector(places, [](Value *place) { return *place; });
-  };
-  SmallVector<Value *> places = carried.all();
-  auto loop = t.create<scf::ForOp>(zero, chunks, one, valuesOf(places));
-  for (auto [place, value] :
-       llvm::zip_equal(places, loop.getRegionIterArgs())) {
-    *place = value;
-  }
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(loop.getBody());
-    chunk(carried, loop.getInductionVar());
-    t.create<scf::YieldOp>(valuesOf(carried.all()));
-  }
-  places = carried.all();
-  for (auto [place, value] : llvm::zip_equal(places, loop.getResults())) {
-    *place = value;
+  if (hasCheckpoints()) {
+    walkToCheckpoints(carried);
+  } else {
+    walkChunks(carried, zero, chunks);
   }
   SmallVector<Value> late;
-  for (Value *place : places) {
+  for (Value *place : carried.all()) {
     if (isa<tile::TokenType>(place->getType())) {
       late.push_back(*place);
     }
@@ -434,8 +507,13 @@ void Walk::write(tile::KernelOp kernel) {
     storeGroup(carried);
   } else {
     t.create<tile::BarrierOp>();
-    planStore(carried, chunks)();
-    t.store(carried.state, stateView(slot, both(no(null), isLast)),
+    Value names;
+    if (hasRows()) {
+      Value before = sub(chunks, one);
+      names = loadRowNames(t.mul(before, t.i32(T)), rowsOf(before));
+    }
+    planStore(carried, chunks, names)();
+    t.store(carried.state, stateView("state", slot, both(no(null), isLast)),
             {zero, zero});
   }
   t.create<tile::ReturnOp>();

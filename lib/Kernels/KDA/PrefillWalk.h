@@ -26,6 +26,8 @@ struct WalkShape {
   spec::ConvLayout convLayout;
   spec::StateOrder stateOrder;
   WalkPass pass;
+  /// Whether operands of products, and what the prologue hands over, are FP32.
+  bool wide;
 };
 
 /// Waves of a workgroup, one per 32 value columns.
@@ -47,7 +49,7 @@ inline constexpr unsigned walkWaves = 4;
 /// Arguments by name: the operands of tenon.kda_prefill as pointers with
 /// `NAME_stride` (bytes from row to row, i32; of slots i64), `columns` (L of
 /// conv_state where it is the last dimension, i32), and the workspaces of the
-/// prologue. Rows 64 of any of qkv, out and out_gate reach less than 2^31
+/// prologue. Rows 64 of any of qkv and out reach less than 2^31
 /// bytes; `groups` (G, i32) and, per sequence, head and group,
 /// the workspaces `entry` f32 [v, k], `transform` bf16 [k, k'] (C transposed)
 /// and `carry` f32 [k].

@@ -13,7 +13,6 @@
 
 namespace tenon::kernels::kda {
 
-inline constexpr int64_t D = 128;
 inline constexpr int64_t T = chunkTokens;
 /// Rows v of a wave.
 inline constexpr int64_t waveRows = D / walkWaves;
@@ -29,13 +28,15 @@ layout::Layout outLayout();
 /// A right operand, [k, n] of a product, that comes through LDS.
 struct Stream {
   llvm::StringRef workspace;
-  int64_t rows;         ///< k
-  int64_t columns;      ///< n, the slow dimension in memory
-  int64_t instructions; ///< of a wave that copy it
-  mlir::Value base;     ///< pointer: of the sequence's first chunk
-  mlir::Value buffer;   ///< LDS, two stages
+  int64_t rows;    ///< k
+  int64_t columns; ///< n, the slow dimension in memory
+  int64_t elementBytes;
+  mlir::Value base;   ///< pointer: of the sequence's first chunk
+  mlir::Value buffer; ///< LDS
 
-  int64_t bytes() const { return rows * columns * 2; }
+  int64_t bytes() const { return rows * columns * elementBytes; }
+  /// Instructions of a wave that copy it, 16 bytes per lane.
+  int64_t instructions() const { return bytes() / (walkWaves * 64 * 16); }
 };
 
 /// Writes one walk. Methods are in the order of the program.
@@ -44,7 +45,9 @@ public:
   Walk(const WalkShape &shape, mlir::OpBuilder &builder, mlir::Location loc)
       : shape(shape), t(builder, loc), state(sumLayout(D)),
         values(sumLayout(T)), outs(outLayout()), bf16(builder.getBF16Type()),
-        f32(builder.getF32Type()), i32Type(builder.getI32Type()) {}
+        f32(builder.getF32Type()), i32Type(builder.getI32Type()),
+        operand(shape.wide ? f32 : bf16), operandBytes(shape.wide ? 4 : 2),
+        stages(shape.wide ? 1 : 2), blockSize(D * T * operandBytes) {}
 
   void write(tile::KernelOp kernel);
 
@@ -56,13 +59,22 @@ private:
     mlir::Value out;    ///< o, times the gate with output norm; none of groups
     mlir::Value carry;  ///< of groups, the product of the decays
     mlir::Value stage;  ///< i32
-    mlir::Value offset; ///< i64: of the chunk in workspaces of 16 KiB per block
+    mlir::Value offset; ///< i64: of the chunk in workspaces of [128, 64]
     mlir::Value rowOffset; ///< i64: of the chunk's first row in out
-    mlir::Value gateOffset;
     /// Copies in flight.
     llvm::SmallVector<mlir::Value> q, w, k, aqk, decay, nextQ, nextW;
 
     llvm::SmallVector<mlir::Value *> all();
+    llvm::SmallVector<mlir::Value> values();
+    void assign(mlir::ValueRange values);
+  };
+
+  /// Of the group's checkpoints, i32.
+  struct Checkpoint {
+    mlir::Value
+        chunks; ///< behind so many of the group; 2^31 - 1: there is none
+    mlir::Value number; ///< among those of the sequence
+    mlir::Value slot;
   };
 
   tile::LayoutAttr attr(const layout::Layout &layout) {
@@ -81,6 +93,7 @@ private:
                   llvm::cast<mlir::FloatType>(type.getElementType())
                       .getFloatSemantics())));
   }
+  mlir::Value toBf16(mlir::Value value);
   mlir::Value narrow(mlir::Value value);
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
                       mlir::Value b) {
@@ -100,12 +113,17 @@ private:
                          mlir::Value stride);
   mlir::Value isNull(mlir::Value slot);
 
-  mlir::Value identifyGroup();
+  void identifyGroup();
   void identify();
   mlir::Value rowsView(llvm::StringRef operand, mlir::Value offset,
                        mlir::Value rows);
+  mlir::Value loadRowNames(mlir::Value before, mlir::Value count);
+  void storeOut(mlir::Value out, mlir::Value offset, mlir::Value count,
+                mlir::Value names);
+  mlir::Value inputsOf(mlir::Value token, mlir::Value isThere);
   mlir::Value keepIfInitial(mlir::Value tile);
-  mlir::Value stateView(mlir::Value slot, mlir::Value reaches);
+  mlir::Value stateView(llvm::StringRef pool, mlir::Value slot,
+                        mlir::Value reaches);
   void updateHistory();
   void writeZeros();
   mlir::Value allocate(llvm::ArrayRef<int64_t> extents, mlir::Type element,
@@ -118,15 +136,28 @@ private:
   void planDecayCopy(mlir::Value offset, mlir::Value isThere, mlir::Value stage,
                      int64_t ahead, llvm::SmallVector<mlir::Value> &tokens,
                      Steps &steps);
-  mlir::Value read(const Stream &stream, mlir::Value stage);
+  mlir::Value read(const Stream &stream, mlir::Value stage,
+                   const layout::Layout &sums);
   void planProduct(mlir::Value lhs, mlir::Value rhs, mlir::Value &sum,
                    int64_t parts, Steps &steps);
   void interleave(const Steps &products, const Steps &accesses);
   void prefetch(Carried &carried);
-  mlir::Value gate(mlir::Value raw);
+  void copyChunk(Carried &carried);
   void storeSquares(mlir::Value o);
-  std::function<void()> planStore(const Carried &carried, mlir::Value chunk);
+  mlir::Value rowsOf(mlir::Value chunk);
+  std::function<void()> planStore(const Carried &carried, mlir::Value chunk,
+                                  mlir::Value names);
   void chunk(Carried &carried, mlir::Value i);
+  void walkChunks(Carried &carried, mlir::Value begin, mlir::Value end);
+  llvm::SmallVector<mlir::Value>
+  carry(mlir::Value begin, mlir::Value end, mlir::ValueRange values,
+        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                          mlir::ValueRange)>
+            body);
+  std::pair<mlir::Value, mlir::Value> readCheckpoint(mlir::Value number);
+  Checkpoint nextCheckpoint(mlir::Value behind, mlir::Value number);
+  void storeCheckpoint(mlir::Value state, const Checkpoint &checkpoint);
+  void walkToCheckpoints(Carried &carried);
   mlir::Value entryView(int64_t ahead, mlir::Value reaches);
   mlir::Value loadState();
   void storeGroup(const Carried &carried);
@@ -135,14 +166,23 @@ private:
   TileBuilder t;
   layout::Layout state, values, outs;
   mlir::Type bf16, f32, i32Type;
+  mlir::Type operand; ///< of products
+  int64_t operandBytes;
+  int64_t stages;    ///< of buffers in LDS
+  int64_t blockSize; ///< bytes of [128, 64] operands
   llvm::StringMap<mlir::Value> args;
 
   bool hasOut() const { return !isGroups(); }
   bool isGroups() const { return shape.pass == WalkPass::Groups; }
+  bool hasRows() const { return args.count("row"); }
+  bool hasCheckpoints() const {
+    return hasOut() && args.count("checkpoint_offset");
+  }
 
   mlir::Value head, sequence;     ///< i32
   mlir::Value firstToken, tokens; ///< i32, of the sequence
   mlir::Value sequenceChunks;     ///< i32
+  mlir::Value firstChunk;         ///< i32: of the group, in the sequence
   mlir::Value firstRow, rowsLeft; ///< i32: tokens from the group's first on
   mlir::Value chunks;             ///< i32, of the group
   mlir::Value isFirst, isLast;    ///< i1: the group is, of its sequence
@@ -155,20 +195,19 @@ private:
   mlir::Value initialSlot, readsInitial; ///< i32, i1
   mlir::Value hasInitial;                ///< tile of rank 0 of i1, or null
   mlir::Value zero, one;                 ///< i32
-  mlir::Value blockBytes; ///< i64: from chunk to chunk, for 16 KiB
+  mlir::Value blockBytes; ///< i64: from chunk to chunk, for [128, 64]
   llvm::SmallVector<Stream *> streams() {
     return isGroups() ? llvm::SmallVector<Stream *>{&w, &k}
                       : llvm::SmallVector<Stream *>{&w, &q, &k, &aqk};
   }
-  Stream w{"w", D, T, 4, {}, {}};
-  Stream q{"qg", D, T, 4, {}, {}};
-  Stream k{"kg", T, D, 4, {}, {}};
-  Stream aqk{"aqk", T, T, 2, {}, {}};
+  Stream w{"w", D, T, operandBytes, {}, {}};
+  Stream q{"qg", D, T, operandBytes, {}, {}};
+  Stream k{"kg", T, D, operandBytes, {}, {}};
+  Stream aqk{"aqk", T, T, operandBytes, {}, {}};
   mlir::Value decayBase, decayBuffer;
-  mlir::Value uBase;
+  mlir::Value uBase, gateBase;
   mlir::Value sumsBuffer;
   mlir::Value identityBuffer;
-  mlir::Value normWeight; ///< f32 [v], as outs have it
 };
 
 } // namespace tenon::kernels::kda

@@ -1,10 +1,9 @@
 //===- WalkState.cpp - what a walk begins and ends with ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Groups.h"
 #include "History.h"
 #include "WalkProgram.h"
-
-#include "Groups.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -33,13 +32,12 @@ Value Walk::isNull(Value given) {
                  given, zero);
 }
 
-/// Finds the chunks of the workgroup; returns the first of them.
-Value Walk::identifyGroup() {
-
+/// Finds the chunks of the workgroup.
+void Walk::identifyGroup() {
   Value number = t.workgroupId(2);
   Value mostGroups = args["groups"];
   Groups groups = groupsOf(t, sequenceChunks, mostGroups);
-  Value firstChunk = t.mul(number, groups.each);
+  firstChunk = t.mul(number, groups.each);
   Value count =
       t.create<arith::MinSIOp>(sub(sequenceChunks, firstChunk), groups.each);
   isFirst = compare(arith::CmpIPredicate::eq, number, zero);
@@ -57,7 +55,6 @@ Value Walk::identifyGroup() {
   rowsLeft = sub(tokens, skipped);
   Value pair = t.add(t.mul(sequence, t.i32(shape.heads)), head);
   group = t.add(t.wideMul(pair, mostGroups), t.wideMul(number, t.i64(1)));
-  return firstChunk;
 }
 
 void Walk::identify() {
@@ -98,7 +95,7 @@ void Walk::identify() {
     hasInitial = compare(arith::CmpIPredicate::ne, flag, off);
   }
 
-  Value firstChunk = identifyGroup();
+  identifyGroup();
   // The plan's row of the sequence's first chunk: see tenon.kda_plan.
   Value first = t.add(
       t.create<arith::ShRUIOp>(firstToken, t.i32(llvm::Log2_64(T))), sequence);
@@ -111,9 +108,12 @@ void Walk::identify() {
   for (Stream *stream : streams()) {
     stream->base = base(stream->workspace, stream->bytes());
   }
-  uBase = base("u", D * T * 2);
+  uBase = base("u", blockSize);
+  if (hasOut() && shape.outputNorm) {
+    gateBase = base("gate", blockSize);
+  }
   decayBase = base("decay", D * 4);
-  blockBytes = t.i64(shape.heads * D * T * 2);
+  blockBytes = t.i64(shape.heads * blockSize);
 }
 
 /// \p tile as read from the initial slot, zeros where the sequence has none.
@@ -126,25 +126,44 @@ Value Walk::keepIfInitial(Value tile) {
       zeros(cast<RankedTensorType>(tile.getType())));
 }
 
-Value Walk::stateView(Value slot, Value reaches) {
+Value Walk::stateView(StringRef pool, Value slot, Value reaches) {
   bool vk = shape.stateOrder == spec::StateOrder::VK;
+  Value stride = args[(pool + "_stride").str()];
   Value pointer =
-      t.advance(args["state"], t.add(t.wideMul(slot, args["state_stride"]),
-                                     t.wideMul(head, t.i32(D * D * 4))));
+      t.advance(args[pool], t.add(t.wideMul(slot, stride),
+                                  t.wideMul(head, t.i32(D * D * 4))));
   return t.view(pointer, {index(vk ? D : 1), index(vk ? 1 : D)},
                 t.select(reaches, t.i32(D * D * 4), zero));
+}
+
+/// The raw inputs of \p token from the head's first channel of q to its last of
+/// v; none unless it \p isThere.
+Value Walk::inputsOf(Value token, Value isThere) {
+  int64_t channels = 2 * shape.heads * D + D;
+  Value row = t.select(isThere, token, zero);
+  if (hasRows()) {
+    // There may be no token at all: any word that can be read.
+    Value named = t.create<arith::SelectOp>(
+        isThere, t.advance(args["row"], t.wideMul(row, t.i32(4))),
+        args["cu_seqlens"]);
+    row = t.create<tile::LoadScalarOp>(i32Type, named);
+    row = t.select(isThere, row, zero);
+  }
+  Value pointer = t.advance(args["qkv"], t.wideMul(row, args["qkv_stride"]));
+  return t.view(t.advance(pointer, t.wideMul(head, t.i32(2 * D))), {index(1)},
+                t.select(isThere, t.i32(channels * 2), zero));
 }
 
 /// The last three raw inputs of the head's channels: of a sequence of fewer
 /// tokens, old ones behind which those follow.
 void Walk::updateHistory() {
   int64_t width = shape.heads * D;
-  OpFoldResult unit = index(1);
+  Value storedColumns = args.lookup("columns");
   HistoryWindow window =
-      historyWindow(t, shape.convLayout, shape.heads, args.lookup("columns"));
-  int64_t lastChannel = 2 * width + D;
+      historyWindow(t, shape.convLayout, shape.heads, storedColumns);
   auto windowOf = [&](Value slot, Value reaches) {
-    Value pointer = historyPointer(t, shape.convLayout, args, slot, head);
+    Value pointer =
+        historyPointer(t, shape.convLayout, args, storedColumns, slot, head);
     return t.view(pointer, {window.channelStride, window.columnStride},
                   t.select(reaches, window.reach, zero));
   };
@@ -152,17 +171,12 @@ void Walk::updateHistory() {
   Value to = windowOf(slot, both(no(null), isFirst));
 
   // Row `tokens - 3 + column`, where the sequence has one.
-  Value stride = args["qkv_stride"];
-  Value inputs = t.advance(args["qkv"], t.wideMul(head, t.i32(2 * D)));
   Value view[3];
   for (int64_t column = 0; column < 3; ++column) {
     Value isThere = both(
         isFirst, compare(arith::CmpIPredicate::sgt, tokens, t.i32(2 - column)));
     Value last = t.add(t.add(firstToken, tokens), t.i32(column - 3));
-    Value pointer =
-        t.advance(inputs, t.wideMul(t.select(isThere, last, zero), stride));
-    view[column] = t.view(pointer, {unit},
-                          t.select(isThere, t.i32(lastChannel * 2), zero));
+    view[column] = inputsOf(last, isThere);
   }
   for (int64_t part = 0; part < 3; ++part) {
     Value channel = t.i32(part * width);
@@ -190,8 +204,46 @@ void Walk::writeZeros() {
   t.builder().setInsertionPointToStart(loop.getBody());
   Value before = t.mul(loop.getInductionVar(), t.i32(T));
   Value left = t.create<arith::MinSIOp>(sub(rowsLeft, before), t.i32(T));
-  Value view = rowsView("out", t.wideMul(before, args["out_stride"]), left);
-  t.store(zeros(RankedTensorType::get({D, T}, bf16)), view, {zero, zero});
+  Value names = hasRows() ? loadRowNames(before, left) : Value();
+  storeOut(zeros(type(outs, bf16)), t.wideMul(before, args["out_stride"]), left,
+           names);
+}
+
+/// The rows, i32 [64], of tokens from \p before behind the group's first on:
+/// negative ones behind \p count tokens.
+Value Walk::loadRowNames(Value before, Value count) {
+  auto type = RankedTensorType::get({T}, i32Type, attr(rowLayout().slice({1})));
+  Value isSome = compare(arith::CmpIPredicate::sgt, count, zero);
+  Value first = t.add(firstRow, t.select(isSome, before, zero));
+  Value view =
+      t.view(t.advance(args["row"], t.wideMul(first, t.i32(4))), {index(1)},
+             t.select(isSome, t.mul(count, t.i32(4)), zero));
+  Value named = t.load(view, {zero}, {T}, attr(rowLayout().slice({1})));
+  Value inside =
+      compare(arith::CmpIPredicate::slt, t.create<tile::IotaOp>(type, 0),
+              t.splat(count, named));
+  return t.create<arith::SelectOp>(inside, named, t.splat(t.i32(-1), named));
+}
+
+/// Stores \p out, bf16 [v, t], to \p count rows of the head's columns: of rows
+/// that lie in order those from \p offset bytes behind the group's first on,
+/// else those of \p names.
+void Walk::storeOut(Value out, Value offset, Value count, Value names) {
+  if (!names) {
+    t.store(out, rowsView("out", offset, count), {zero, zero});
+    return;
+  }
+  layout::Layout transposed =
+      tile::getLayout(out.getType()).getLayout().transposed({1, 0});
+  Value rows = t.create<tile::TransposeOp>(
+      RankedTensorType::get({T, D}, bf16, attr(transposed)), out,
+      ArrayRef<int64_t>{1, 0});
+  Value stride = args["out_stride"];
+  Value elements = t.mul(t.create<arith::ShRUIOp>(stride, t.i32(4)), t.i32(8));
+  Value view = t.view(t.advance(args["out"], t.wideMul(head, t.i32(2 * D))),
+                      {elements, index(1)}, t.i32(2 * D));
+  t.storeFarRows(t.convertLayout(rows, attr(rowLayout())), view, names,
+                 {zero, zero});
 }
 
 /// The head's columns, [v, t], of \p rows rows of \p operand, from \p offset
@@ -222,13 +274,13 @@ Value Walk::loadState() {
   };
 
   if (shape.pass == WalkPass::Replay) {
-    Value given = keepIfInitial(load(
-        stateView(initialSlot, both(readsInitial, both(isFirst, isOnly)))));
+    Value given = keepIfInitial(load(stateView(
+        "state", initialSlot, both(readsInitial, both(isFirst, isOnly)))));
     Value entry = load(entryView(0, both(isActive, no(isOnly))));
     return t.select(isOnly, given, entry);
   }
   Value isGiven = both(both(isActive, isFirst), readsInitial);
-  Value given = keepIfInitial(load(stateView(initialSlot, isGiven)));
+  Value given = keepIfInitial(load(stateView("state", initialSlot, isGiven)));
   // The first group's replay reads it here: the slot has the final state by
   // then, or not.
   t.store(given, entryView(0, both(isActive, isFirst)), {zero, zero});
@@ -260,8 +312,10 @@ void Walk::storeGroup(const Carried &carried) {
   Value carry = t.broadcast(carried.carry, {1}, carried.state);
   Value rest = t.fma(identity, t.mulf(carry, -1.0), carried.state);
   Value transform = t.convertLayout(narrow(rest), attr(transformLayout()));
-  Value view = t.view(
-      t.advance(args["transform"], t.wideMul(group, t.i64(D * D * 2))),
-      {index(1), index(D)}, t.select(makesTransform, t.i32(D * D * 2), zero));
+  Value view =
+      t.view(t.advance(args["transform"],
+                       t.wideMul(group, t.i64(D * D * operandBytes))),
+             {index(1), index(D)},
+             t.select(makesTransform, t.i32(D * D * operandBytes), zero));
   t.store(transform, view, {zero, zero});
 }
