@@ -202,8 +202,20 @@ void Walk::planProduct(Value lhs, Value rhs, Value &sum, int64_t parts,
 /// Spreads \p accesses evenly over \p products.
 void Walk::interleave(const Steps &products, const Steps &accesses) {
   size_t done = 0;
+  // With one stage nothing is awaited that accesses would be kept from: they
+  // come first, and fences keep what is read from being read too early.
+  if (stages == 1) {
+    for (const std::function<void()> &access : accesses) {
+      access();
+      t.create<tile::OrderFenceOp>();
+    }
+    done = accesses.size();
+  }
   for (auto [number, product] : llvm::enumerate(products)) {
     product();
+    if (stages == 1) {
+      t.create<tile::OrderFenceOp>();
+    }
     for (; done < (number + 1) * accesses.size() / products.size(); ++done) {
       accesses[done]();
       t.create<tile::OrderFenceOp>();
