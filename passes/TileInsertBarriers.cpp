@@ -108,7 +108,7 @@ struct State {
 struct TileInsertBarriers
     : tenon::impl::TileInsertBarriersBase<TileInsertBarriers> {
   /// The LDS that \p op accesses, or nothing; fails when the buffer has no
-  /// place yet.
+  /// place yet. Of a copy it is what the copy fills.
   FailureOr<std::optional<Access>> accessOf(Operation *op) {
     Value buffer;
     Access access;
@@ -135,6 +135,15 @@ struct TileInsertBarriers
     } else {
       return std::optional<Access>();
     }
+    if (failed(place(op, buffer, access))) {
+      return failure();
+    }
+    return std::optional<Access>(access);
+  }
+
+  /// Fills in where the LDS of \p access, of which \p buffer is a stage or a
+  /// part, lies.
+  LogicalResult place(Operation *op, Value buffer, Access &access) {
     // A stage that is known at run time only may be any.
     int64_t bytes = cast<tile::LdsType>(buffer.getType()).getBytes();
     int64_t offset = 0;
@@ -163,7 +172,7 @@ struct TileInsertBarriers
     }
     access.begin = *alloc.getOffset() + offset;
     access.end = access.begin + bytes;
-    return std::optional<Access>(access);
+    return success();
   }
 
   /// Fails when \p op, which makes \p access, meets a copy in flight for sure.
@@ -182,7 +191,8 @@ struct TileInsertBarriers
     return success();
   }
 
-  LogicalResult visitAccess(Operation *op, const Access &access) {
+  /// Puts a barrier in front of \p op if \p access needs one.
+  LogicalResult orderAccess(Operation *op, const Access &access) {
     if (failed(checkInFlight(op, access))) {
       return failure();
     }
@@ -193,6 +203,22 @@ struct TileInsertBarriers
       OpBuilder builder(op);
       tile::BarrierOp::create(builder, op->getLoc());
       state.open.clear();
+    }
+    return success();
+  }
+
+  /// The rows of a copy, which it reads as it starts.
+  LogicalResult visitRead(Operation *op, const Access &access) {
+    if (failed(orderAccess(op, access))) {
+      return failure();
+    }
+    insert(state.open, access);
+    return success();
+  }
+
+  LogicalResult visitAccess(Operation *op, const Access &access) {
+    if (failed(orderAccess(op, access))) {
+      return failure();
     }
     if (auto copy = dyn_cast<tile::CopyToLdsOp>(op)) {
       insert(state.inFlight[copy.getToken()], access);
@@ -338,6 +364,14 @@ struct TileInsertBarriers
         return op.emitOpError("control flow other than scf.for and scf.if is "
                               "not handled");
       } else {
+        auto copy = dyn_cast<tile::CopyToLdsOp>(op);
+        if (copy && copy.getRows()) {
+          Access rows;
+          if (failed(place(copy, copy.getRows(), rows)) ||
+              failed(visitRead(copy, rows))) {
+            return failure();
+          }
+        }
         auto access = accessOf(&op);
         if (failed(access) || (*access && failed(visitAccess(&op, **access)))) {
           return failure();

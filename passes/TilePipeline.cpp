@@ -128,6 +128,11 @@ LogicalResult Pipeline::collect() {
       return op.emitOpError(
           "is in a loop with stages, which must be innermost");
     }
+    auto copy = dyn_cast<tile::CopyToLdsOp>(op);
+    if (copy && copy.getRows()) {
+      return copy.emitOpError("cannot be fetched ahead of its iteration: it "
+                              "reads its rows from LDS");
+    }
     if (isFetch(&op)) {
       fetches.push_back(&op);
       if (failed(collectAddresses(&op))) {

@@ -66,13 +66,15 @@ SmallVector<Operation *> accessesOf(Value buffer) {
   SmallVector<Operation *> accesses;
   SmallVector<Value> buffers = {buffer};
   while (!buffers.empty()) {
-    for (Operation *user : buffers.pop_back_val().getUsers()) {
+    Value value = buffers.pop_back_val();
+    for (Operation *user : value.getUsers()) {
       if (isa<tile::LdsStageOp, tile::LdsPartOp>(user)) {
         buffers.push_back(user->getResult(0));
         continue;
       }
       accesses.push_back(user);
-      if (auto copy = dyn_cast<tile::CopyToLdsOp>(user)) {
+      auto copy = dyn_cast<tile::CopyToLdsOp>(user);
+      if (copy && copy.getBuffer() == value) {
         followToken(copy.getToken(), accesses);
       }
     }

@@ -701,6 +701,20 @@ LogicalResult CopyToLdsOp::verify() {
   if (failed(verifyPart(*this, getPart()))) {
     return failure();
   }
+  if (Value rows = getRows()) {
+    auto type = cast<LdsType>(rows.getType());
+    if (buffer.getShape().empty() || type.getStages() != 1 ||
+        type.getShape() != buffer.getShape().take_front() ||
+        !type.getElementType().isInteger(64)) {
+      return emitOpError("takes an i64 of LDS for each of dimension 0 of ")
+             << buffer << ", found " << type;
+    }
+    if (!getLimits().empty() ||
+        getConstantIntValue(OpFoldResult(getOffsets().front())) != 0) {
+      return emitOpError("gathers rows: dimension 0 begins at offset 0, and "
+                         "there are no limits");
+    }
+  }
   auto made = getView().getDefiningOp<ViewOp>();
   if (made &&
       llvm::none_of(llvm::seq<unsigned>(0, view.getRank()),

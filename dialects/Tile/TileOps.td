@@ -706,6 +706,12 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
     data that are read once. `part = [i, n]` issues only the i-th of n about equal
     shares of the instructions, for programs that spread a copy over their work.
 
+    With `rows`, an LDS buffer of `i64` that has an element for each of dimension 0,
+    the rows lie anywhere: row i begins rows[i] bytes behind the pointer of the view.
+    The view's bound and its first stride do not count, so every row is one that may
+    be read; the first offset is 0 and there are no limits. The rows are read from
+    LDS when the copy starts.
+
     ```mlir
     %t = tile.copy_to_lds %v[%i, %k], %b : !tile.view<2 x bf16>, !tile.lds<64x64xbf16> -> !tile.token
     tile.wait_copies %t : !tile.token
@@ -716,13 +722,22 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
                        Variadic<I32>:$limits,
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
                        Tile_LdsType:$buffer, UnitAttr:$nontemporal,
-                       OptionalAttr<DenseI64ArrayAttr>:$part);
+                       OptionalAttr<DenseI64ArrayAttr>:$part,
+                       Optional<Tile_LdsType>:$rows);
   let results = (outs Tile_TokenType:$token);
   let assemblyFormat = [{
-    $view `[` $offsets `]` (`within` `[` $limits^ `]`)? `,` $buffer attr-dict `:`
+    $view `[` $offsets `]` (`rows` $rows^ `:` type($rows))?
+    (`within` `[` $limits^ `]`)? `,` $buffer attr-dict `:`
     type($view) `,` type($buffer) `->` type($token)
   }];
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$token, "::mlir::Value":$view,
+      "::mlir::ValueRange":$offsets, "::mlir::ValueRange":$limits,
+      "::mlir::DenseI64ArrayAttr":$limit_divisors, "::mlir::Value":$buffer,
+      "::mlir::UnitAttr":$nontemporal, "::mlir::DenseI64ArrayAttr":$part), [{
+    build($_builder, $_state, token, view, offsets, limits, limit_divisors, buffer,
+          nontemporal, part, /*rows=*/::mlir::Value());
+  }]>];
   let extraClassDeclaration = [{
     /// Bytes that a lane may copy per instruction, the most first.
     static ::llvm::ArrayRef<int64_t> getLaneBytes();

@@ -24,7 +24,8 @@ static Uses usesOf(Value buffer) {
     for (Operation *user : uses.buffers[next].getUsers()) {
       if (auto stage = dyn_cast<tile::LdsStageOp>(user)) {
         uses.buffers.push_back(stage.getResult());
-      } else if (auto copy = dyn_cast<tile::CopyToLdsOp>(user)) {
+      } else if (auto copy = dyn_cast<tile::CopyToLdsOp>(user);
+                 copy && copy.getBuffer() == uses.buffers[next]) {
         uses.copies.push_back(copy);
       } else if (auto load = dyn_cast<tile::LdsLoadOp>(user)) {
         tile::LayoutAttr layout = tile::getLayout(load.getType());

@@ -188,7 +188,11 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
   }
   FailureOr<LdsPlace> place = ldsPlace(op, op.getBuffer());
   FailureOr<SmallVector<Value>> rests = limitRests(op, *copies);
-  if (failed(place) || failed(rests)) {
+  FailureOr<LdsPlace> rows = LdsPlace();
+  if (op.getRows()) {
+    rows = ldsPlace(op, op.getRows());
+  }
+  if (failed(place) || failed(rests) || failed(rows)) {
     return failure();
   }
   const BufferView &view = viewOf(op.getView());
@@ -242,8 +246,12 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
     emitCopyInstructions(op, copy,
                          {std::max<int64_t>(begin - first, 0),
                           std::min(end - first, copy.instructions)},
-                         *place, uniform, *rests);
+                         *place, op.getRows() ? &*rows : nullptr, uniform,
+                         *rests);
     first += copy.instructions;
+  }
+  if (op.getRows()) {
+    copyRows(op);
   }
   noteIssued(op, end - begin);
   return success();
@@ -252,8 +260,8 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
 void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
                                    const layout::LdsCopy &copy,
                                    std::pair<int64_t, int64_t> range,
-                                   const LdsPlace &place, Value uniform,
-                                   ArrayRef<Value> rests) {
+                                   const LdsPlace &place, const LdsPlace *rows,
+                                   Value uniform, ArrayRef<Value> rests) {
   layout::LdsLayout lds = op.getBuffer().getType().getLdsLayout();
   const BufferView &view = viewOf(op.getView());
   Value threadBytes =
@@ -280,6 +288,12 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
     }
     Value lane;
     Value step;
+    int64_t rowStep = steps[0];
+    Value row = coordinates[0];
+    if (op.getRows()) {
+      coordinates[0] = Value();
+      steps[0] = 0;
+    }
     for (unsigned dim = 0; dim < lds.rank(); ++dim) {
       Value coordinate = coordinates[dim];
       int64_t blocks = steps[dim];
@@ -299,7 +313,7 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
     // A bound that may be 0 must catch the whole offset; only the lane's part
     // is checked. What moves is added last, to what does not.
     Value soffset;
-    if (view.maybeEmpty) {
+    if (view.maybeEmpty && !op.getRows()) {
       lane = addI32(lane, step);
     } else {
       soffset = addI32(step, uniform);
@@ -318,7 +332,7 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
       Value outside = i32(std::numeric_limits<int32_t>::min());
       lane = LLVM::SelectOp::create(b, loc, within, lane, outside);
     }
-    if (view.maybeEmpty) {
+    if (view.maybeEmpty && !op.getRows()) {
       lane = addI32(lane, uniform);
     }
     // The place in LDS of the wave's chunk is a scalar.
@@ -332,12 +346,56 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
                                                 i32(lds.padding().bytes)));
     }
     Value pointer = ldsPointer(addI32(place.uniform, begin), place.begin);
+    if (op.getRows()) {
+      Value from = addressInRow(op, *rows, row, rowStep,
+                                addI32(addI32(lane, step), uniform));
+      rowCopies.push_back({from, pointer, copy.laneBytes});
+      continue;
+    }
     ROCDL::RawPtrBufferLoadLdsOp::create(
         b, loc, view.resource, pointer, i32(copy.laneBytes), lane,
         soffset ? soffset : i32(0), /*offset=*/i32(0),
         i32(op.getNontemporal() ? nontemporalPolicy : 0), copyScope, ldsScope,
         ArrayAttr());
   }
+}
+
+/// \p column bytes behind row \p row, a coordinate plus \p step, of a copy of
+/// rows that lie anywhere.
+Value Emitter::addressInRow(tile::CopyToLdsOp op, const LdsPlace &rows,
+                            Value row, int64_t step, Value column) {
+  Type wide = b.getI64Type();
+  constexpr int64_t entryBytes = 8;
+  Value entry = LLVM::MulOp::create(b, loc, row, i32(entryBytes));
+  auto offset = LLVM::LoadOp::create(
+      b, loc, wide,
+      ldsPointer(addI32(entry, rows.uniform), rows.begin + step * entryBytes),
+      entryBytes);
+  markLdsAccess(offset);
+  Value bytes = offset;
+  if (column) {
+    bytes = LLVM::AddOp::create(b, loc, bytes,
+                                LLVM::ZExtOp::create(b, loc, wide, column));
+  }
+  Value base = viewOf(op.getView()).pointer;
+  return LLVM::GEPOp::create(b, loc, base.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+/// Issues the copies of rows whose addresses are there.
+void Emitter::copyRows(tile::CopyToLdsOp op) {
+  // LLVM takes these copies for accesses that lgkmcnt counts. Reads of LDS in
+  // flight across them would be waited for by counts that are too high.
+  pin(allButMemory);
+  ROCDL::SWaitcntOp::create(b, loc, waitBits(mostVectorMemory, 0));
+  pin(allButMemory);
+  for (const RowCopy &copy : rowCopies) {
+    ROCDL::GlobalLoadLDSOp::create(b, loc, copy.from, copy.place,
+                                   copy.laneBytes, /*offset=*/0,
+                                   op.getNontemporal() ? nontemporalPolicy : 0,
+                                   copyScope, ldsScope, ArrayAttr());
+  }
+  rowCopies.clear();
 }
 
 LLVM::InlineAsmOp Emitter::pin(uint32_t mayCross, const Twine &text) {

@@ -167,6 +167,7 @@ private:
   Parts pairs(mlir::Value tile);
   Parts splat(mlir::Value scalar, int64_t registers);
   mlir::LogicalResult emitElementwise(mlir::Operation *op);
+  mlir::LogicalResult emitFp8Conversion(mlir::Operation *op);
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
   mlir::LogicalResult emitBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult emitExtract(tile::ExtractOp op);
@@ -195,6 +196,7 @@ private:
     llvm::SmallVector<mlir::Value> rest;
     bool inWords = false;  ///< operands are vectors of i32
     bool inHalves = false; ///< ... of i16
+    bool inLong = false;   ///< operands are i64
   };
   MfmaForm mfmaForm(tile::MmaOp op, unsigned rowDim);
   /// The vector width in which \p tile is kept between operations.
@@ -293,8 +295,12 @@ private:
   /// The instructions of `copy` from range.first up to range.second.
   void emitCopyInstructions(tile::CopyToLdsOp op, const layout::LdsCopy &copy,
                             std::pair<int64_t, int64_t> range,
-                            const LdsPlace &place, mlir::Value uniform,
+                            const LdsPlace &place, const LdsPlace *rows,
+                            mlir::Value uniform,
                             llvm::ArrayRef<mlir::Value> rests);
+  mlir::Value addressInRow(tile::CopyToLdsOp op, const LdsPlace &rows,
+                           mlir::Value row, int64_t step, mlir::Value column);
+  void copyRows(tile::CopyToLdsOp op);
   void emitWait(tile::WaitCopiesOp op);
   /// Notes that `op` has issued `count` vector-memory instructions, and pins
   /// them where waits are counted.
@@ -362,6 +368,12 @@ private:
   /// The statements that say so, by operation.
   llvm::SmallVector<std::pair<mlir::Operation *, mlir::LLVM::InlineAsmOp>>
       issueStatements;
+  /// The instructions of a copy of rows, until all addresses are there.
+  struct RowCopy {
+    mlir::Value from, place;
+    int64_t laneBytes;
+  };
+  llvm::SmallVector<RowCopy> rowCopies;
   unsigned unpinned = 0; ///< accesses of the current op not noted yet
   struct CopyWait {
     tile::WaitCopiesOp op;

@@ -139,6 +139,29 @@ tile.kernel @copy_then_read(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 :
   tile.return
 }
 
+// A copy of rows that lie anywhere reads where they begin as it starts, from what all
+// waves have written; they may be overwritten behind a barrier.
+// CHECK-LABEL: tile.kernel @copy_rows(
+tile.kernel @copy_rows(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %r = arith.constant dense<0> : tensor<32xi64>
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %a = tile.alloc_lds at 0 : !tile.lds<32x8xf32>
+  %b = tile.alloc_lds at 1024 : !tile.lds<32xi64>
+  // CHECK: tile.lds_store
+  tile.lds_store %r, %b : tensor<32xi64>, !tile.lds<32xi64>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.copy_to_lds
+  %t = tile.copy_to_lds %v[%c0, %c0] rows %b : !tile.lds<32xi64>, %a
+      : !tile.view<2 x f32>, !tile.lds<32x8xf32> -> !tile.token
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.lds_store
+  tile.lds_store %r, %b : tensor<32xi64>, !tile.lds<32xi64>
+  // CHECK-NEXT: tile.wait_copies
+  tile.wait_copies %t : !tile.token
+  tile.return
+}
+
 // A barrier before the wait does not count: the other waves' shares are in
 // flight across it.
 // CHECK-LABEL: tile.kernel @barrier_before_wait(

@@ -1094,3 +1094,29 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
   %g = tile.load %v[%c0, %c0] {far} : !tile.view<2 x f32> -> tensor<32x8xf32>
   tile.return
 }
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %rows = tile.alloc_lds : !tile.lds<32xi64>
+  %l = tile.alloc_lds : !tile.lds<64x8xf32>
+  // expected-error @+1 {{takes an i64 of LDS for each of dimension 0 of '!tile.lds<64x8xf32>', found '!tile.lds<32xi64>'}}
+  %t = tile.copy_to_lds %v[%c0, %c0] rows %rows : !tile.lds<32xi64>, %l : !tile.view<2 x f32>, !tile.lds<64x8xf32> -> !tile.token
+  tile.wait_copies %t : !tile.token
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %rows = tile.alloc_lds : !tile.lds<64xi64>
+  %l = tile.alloc_lds : !tile.lds<64x8xf32>
+  // expected-error @+1 {{gathers rows: dimension 0 begins at offset 0, and there are no limits}}
+  %t = tile.copy_to_lds %v[%n, %c0] rows %rows : !tile.lds<64xi64>, %l : !tile.view<2 x f32>, !tile.lds<64x8xf32> -> !tile.token
+  tile.wait_copies %t : !tile.token
+  tile.return
+}

@@ -2,7 +2,8 @@
 """Arrays for tile programs: `arrays.py make FILE COUNT DTYPE [SEED]` writes random
 numbers that any format holds (small integers), `arrays.py same A B [COUNT]` compares
 (the first COUNT) bytes, `arrays.py sums A B PARTS` checks a sum, `arrays.py ragged ...`
-makes a window, `blocked`, `window` and `placed` are about blocked views."""
+makes a window, `blocked`, `window` and `placed` are about blocked views, `turned`
+about rows that lie anywhere."""
 
 import sys
 
@@ -88,6 +89,13 @@ def sums(a, b, parts):
         sys.exit(f"{(want != found).sum()} of {len(want)} sums differ")
 
 
+def turned(path, want):
+    """64 rows of 32 numbers, and the same from the last to the first."""
+    values = np.random.default_rng(3).integers(1, 1 << 20, (64, 32)).astype(np.float32)
+    np.save(path, values)
+    np.save(want, np.ascontiguousarray(values[::-1]))
+
+
 if __name__ == "__main__":
-    forms = (make, same, sums, ragged, blocked, window, placed)
+    forms = (make, same, sums, ragged, blocked, window, placed, turned)
     {form.__name__: form for form in forms}[sys.argv[1]](*sys.argv[2:])
