@@ -209,7 +209,71 @@ static FailureOr<Value> approximated(Operation *op) {
   return op->getOperand(0);
 }
 
+/// FP32 to E4M3 and back, and E4M3 to bf16, which is exact, through FP32.
+LogicalResult Emitter::emitFp8Conversion(Operation *op) {
+  auto layout = layoutOf(op->getResult(0));
+  if (failed(layout)) {
+    return failure();
+  }
+  if (target.facts().fp8Flavour != target::Fp8Flavour::OCP) {
+    return op->emitOpError("converts E4M3 of OCP, which ")
+           << target.chip() << " does not have";
+  }
+  constexpr int64_t perWord = 4;
+  int64_t registers = layout->numRegisters();
+  if (registers % perWord != 0) {
+    return op->emitOpError("converts four elements of a thread at a time, "
+                           "found ")
+           << registers;
+  }
+  Type word = b.getI32Type();
+  Type pair = VectorType::get(2, b.getF32Type());
+  Type codes = VectorType::get(perWord, b.getI8Type());
+  Parts result;
+  if (isa<arith::TruncFOp>(op)) {
+    result.width = perWord;
+    Parts source = repack(parts(op->getOperand(0)), 1);
+    for (int64_t reg = 0; reg < registers; reg += perWord) {
+      Value packed = LLVM::PoisonOp::create(b, loc, word);
+      for (bool high : {false, true}) {
+        int64_t first = reg + (high ? 2 : 0);
+        packed = ROCDL::CvtPkFp8F32Op::create(
+            b, loc, word, source.values[first], source.values[first + 1],
+            packed, b.getBoolAttr(high));
+      }
+      result.values.push_back(LLVM::BitcastOp::create(b, loc, codes, packed));
+    }
+  } else {
+    result.width = 2;
+    Type element = getElementTypeOrSelf(op->getResult(0).getType());
+    Parts source = repack(parts(op->getOperand(0)), perWord);
+    for (Value part : source.values) {
+      Value packed = LLVM::BitcastOp::create(b, loc, word, part);
+      for (bool high : {false, true}) {
+        Value values = ROCDL::CvtPkF32Fp8Op::create(b, loc, pair, packed,
+                                                    b.getBoolAttr(high));
+        if (!element.isF32()) {
+          values = LLVM::FPTruncOp::create(b, loc, VectorType::get(2, element),
+                                           values);
+        }
+        result.values.push_back(values);
+      }
+    }
+  }
+  Parts kept = repack(result, keptWidth(op->getResult(0), registers));
+  tiles[op->getResult(0)] = std::move(kept);
+  return success();
+}
+
 LogicalResult Emitter::emitElementwise(Operation *op) {
+  auto isE4M3 = [](Value value) {
+    return isa<Float8E4M3FNType>(getElementTypeOrSelf(value.getType()));
+  };
+  if ((isa<arith::TruncFOp>(op) && isE4M3(op->getResult(0)) &&
+       getElementTypeOrSelf(op->getOperand(0).getType()).isF32()) ||
+      (isa<arith::ExtFOp>(op) && isE4M3(op->getOperand(0)))) {
+    return emitFp8Conversion(op);
+  }
   if (failed(checkArithmetic(op))) {
     return failure();
   }
@@ -241,7 +305,8 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
       return success();
     }
   }
-  if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp>(op)) {
+  if (isa<math::MathDialect>(op->getDialect()) &&
+      !isa<math::FmaOp, math::CeilOp>(op)) {
     return op->emitOpError("has no lowering to per-lane code");
   }
   Parts emitted;
@@ -262,6 +327,10 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
     for (auto [operand, source] : llvm::zip_equal(op->getOperands(), sources)) {
       operands.push_back(source.values.empty() ? scalars.lookup(operand)
                                                : source.values[part]);
+    }
+    if (isa<math::CeilOp>(op)) {
+      emitted.values.push_back(LLVM::FCeilOp::create(b, loc, operands[0]));
+      continue;
     }
     if (isa<math::FmaOp>(op)) {
       emitted.values.push_back(

@@ -79,6 +79,9 @@ static std::string mfmaName(ArrayRef<int64_t> instruction, Type type) {
     return "llvm.amdgcn.mfma.f32." + shape +
            (type.isBF16() ? "bf16.1k" : "f16");
   }
+  if (isa<Float8E4M3FNType>(type) && wide) {
+    return "llvm.amdgcn.mfma.f32." + shape + ".fp8.fp8";
+  }
   if (type.isF32() && fp32) {
     return "llvm.amdgcn.mfma.f32." + shape + "f32";
   }
@@ -125,8 +128,9 @@ Emitter::MfmaForm Emitter::mfmaForm(tile::MmaOp op, unsigned rowDim) {
   } else if (lhs == rhs) {
     form.name = mfmaName(instruction, lhs);
     form.rest = {zero, zero, zero};
-    // These take bf16 as integers.
+    // These take bf16 as integers, and eight FP8 as one.
     form.inHalves = StringRef(form.name).ends_with("bf16.1k");
+    form.inLong = StringRef(form.name).ends_with(".fp8.fp8");
   }
   return form;
 }
@@ -201,9 +205,13 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
     unsigned elements = operandElements(instruction, packing);
     Side result{layout, elements, packing, depthDim, {}, {}, {}};
     result.values = repack(parts(tile), elements);
-    if (form.inWords || form.inHalves) {
-      auto words = form.inWords ? VectorType::get(elements / 4, b.getI32Type())
-                                : VectorType::get(elements, b.getI16Type());
+    if (form.inWords || form.inHalves || form.inLong) {
+      Type words = b.getI64Type();
+      if (form.inWords) {
+        words = VectorType::get(elements / 4, b.getI32Type());
+      } else if (form.inHalves) {
+        words = VectorType::get(elements, b.getI16Type());
+      }
       for (Value &value : result.values.values) {
         value = LLVM::BitcastOp::create(b, loc, words, value);
       }
