@@ -7,6 +7,7 @@
 #include "Dense/Pack.h"
 #include "KDA/Decode.h"
 #include "KDA/Prefill.h"
+#include "MLA/Decode.h"
 #include "MLA/DecodePlan.h"
 #include "MLA/Merge.h"
 #include "MoE/Experts.h"
@@ -43,6 +44,8 @@ kernels::rankSchedules(spec::SpecOpInterface op,
           [&](auto route) { return moe::rankRouteSchedules(route); })
       .Case<spec::MlaPlanOp>(
           [&](auto parts) { return mla::rankPlanSchedules(parts); })
+      .Case<spec::MlaDecodeOp>(
+          [&](auto decode) { return mla::rankDecodeSchedules(decode, target); })
       .Case<spec::MlaMergeOp, spec::MlaScaleOp>(
           [&](auto merge) { return mla::rankMergeSchedules(merge); })
       .Default([](Operation *other) {
@@ -80,6 +83,9 @@ LogicalResult kernels::lowerToTile(spec::SpecOpInterface op,
       })
       .Case<spec::MlaPlanOp>([&](auto parts) {
         return mla::lowerPlan(parts, schedule, name, builder);
+      })
+      .Case<spec::MlaDecodeOp>([&](auto decode) {
+        return mla::lowerDecode(decode, schedule, name, builder);
       })
       .Case<spec::MlaMergeOp, spec::MlaScaleOp>([&](auto merge) {
         return mla::lowerMerge(merge, schedule, name, builder);

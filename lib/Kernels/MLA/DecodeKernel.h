@@ -1,0 +1,69 @@
+//===- DecodeKernel.h - the tile program of tenon.mla_decode ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_LIB_KERNELS_MLA_DECODEKERNEL_H
+#define TENON_LIB_KERNELS_MLA_DECODEKERNEL_H
+
+#include "dialects/Tile/Tile.h"
+
+namespace tenon::kernels::mla {
+
+inline constexpr int64_t decodeWaves = 4;
+inline constexpr int64_t valueColumns = 512;
+inline constexpr int64_t ropeColumns = 64;
+inline constexpr int64_t decodeColumns = valueColumns + ropeColumns;
+/// What weights are multiplied by before they are rounded to FP8: at most 256
+/// of 448.
+inline constexpr double fp8WeightFactor = 256.0;
+
+/// What of tenon.mla_decode shapes the code.
+struct DecodeShape {
+  int64_t heads;
+  int64_t maxQueries;
+  bool causal;
+  double scale;
+  int64_t ranks;      ///< of context parallelism
+  int64_t interleave; ///< keys of a rank side by side
+  bool isPacked;
+  bool hasRope; ///< whether the last columns of q are an operand of their own
+  bool hasLse;
+  bool fp8Weights;
+  mlir::Type query, cache;
+
+  int64_t rows() const { return heads * maxQueries; }
+  /// Whether scores are products of FP8. Of one FP8 operand they are those of
+  /// bf16, into which its codes are converted.
+  bool hasSmallScores() const {
+    return query.getIntOrFloatBitWidth() == 8 &&
+           cache.getIntOrFloatBitWidth() == 8;
+  }
+};
+
+/// How a decode kernel is cut.
+struct DecodeSchedule {
+  int64_t rows = 16;  ///< of a workgroup, heads of tokens
+  int64_t keys = 32;  ///< of a step
+  int64_t stages = 3; ///< steps whose keys are in flight or in use
+
+  bool operator==(const DecodeSchedule &) const = default;
+};
+
+/// Writes the body of \p kernel: a workgroup is a part of one request's keys,
+/// slot g of the plan, for `rows` rows of the request. Along x, the blocks of
+/// rows of eight slots lie together, such that those of a slot share a die.
+///
+/// Arguments by name: pointers `q`, `q_rope`, `qo_indptr`, `kv`,
+/// `block_table`, `seq_len`, `q_scale`, `kv_scale` and `lse` (where the shape
+/// has them), `plan`, `out`, `parts` (f32 [slots, rows, 512]) and `part_lse`
+/// (f32 [slots, rows], base 2).
+/// i32 `slots`, `row_blocks`, `Q` (not packed), `cp_rank`, `page` and `kv_row`
+/// (bytes); i64 `kv_page` and `block_table_request` (bytes). Of each of q,
+/// q_rope, out and lse i32 `NAME_token` and `NAME_head`, in 16 bytes (lse: in
+/// elements), and, not packed, i64 `NAME_request` in bytes.
+mlir::LogicalResult writeDecode(tile::KernelOp kernel, const DecodeShape &shape,
+                                const DecodeSchedule &schedule,
+                                mlir::OpBuilder &builder);
+
+} // namespace tenon::kernels::mla
+
+#endif // TENON_LIB_KERNELS_MLA_DECODEKERNEL_H

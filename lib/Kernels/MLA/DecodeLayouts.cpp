@@ -1,0 +1,168 @@
+//===- DecodeLayouts.cpp - where tiles of MLA decode lie --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keys are rows of the instruction for scores, rows of queries its columns, so
+// that a lane has what belongs to one row of queries, in all products. Waves
+// share the scores by halves of the columns and halves of the keys; they meet
+// in LDS, and every wave works out all weights, which are the right operand of
+// its own 128 columns of values.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DecodeProgram.h"
+
+#include "tenon/Layout/BankConflicts.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels::mla;
+using layout::Basis;
+using layout::HwDim;
+
+static constexpr int64_t instructionRows = 16;
+/// Waves that share the columns of a score, and the keys.
+static constexpr int64_t depthWaves = 2;
+static constexpr int64_t keyWaves = decodeWaves / depthWaves;
+
+/// Appends the bits of \p first up to \p end along \p dim of \p rank dims.
+static void addBits(SmallVectorImpl<Basis> &bases, unsigned rank, unsigned dim,
+                    int64_t first, int64_t end) {
+  for (int64_t bit = first; bit < end; bit *= 2) {
+    Basis basis(rank, 0);
+    basis[dim] = bit;
+    bases.push_back(basis);
+  }
+}
+
+/// More than the 16 rows that lanes hold, in registers.
+static SmallVector<layout::OuterMode> rowBlocks(unsigned dim, int64_t rows) {
+  if (rows == instructionRows) {
+    return {};
+  }
+  return {{HwDim::Register, rows / instructionRows, dim, instructionRows}};
+}
+
+/// \p layout with its bits moved to the coordinates that \p map makes of them.
+static layout::Layout mapped(const layout::Layout &layout,
+                             ArrayRef<int64_t> shape,
+                             function_ref<Basis(const Basis &)> map,
+                             function_ref<unsigned(unsigned)> dimOf) {
+  auto bases = [&](HwDim dim) {
+    return llvm::map_to_vector(layout.bases(dim), map);
+  };
+  SmallVector<layout::OuterMode> modes(layout.outerModes());
+  for (layout::OuterMode &mode : modes) {
+    mode.dim = dimOf(mode.dim);
+  }
+  return llvm::cantFail(layout::Layout::create(shape, bases(HwDim::Register),
+                                               bases(HwDim::Lane),
+                                               bases(HwDim::Wave), modes));
+}
+
+/// Operands of the two halves along the columns, [2, T, half] and
+/// [2, half, R], as they lie in tiles of all columns, [T, columns] and
+/// [R, columns].
+static std::pair<layout::Layout, layout::Layout>
+halves(const layout::Layout &scores, int64_t depth, int64_t columns,
+       layout::MfmaFormat format) {
+  int64_t half = columns / depthWaves;
+  auto operands = llvm::cantFail(layout::mfmaOperands(
+      scores.slice({0}), instructionRows, depth, half, format, format));
+  auto lhs = llvm::cantFail(layout::sliceOverWaves(operands.lhs, depthWaves));
+  auto rhs = llvm::cantFail(layout::sliceOverWaves(operands.rhs, depthWaves));
+  return {
+      mapped(
+          lhs, {scores.shape()[1], columns},
+          [&](const Basis &b) -> Basis { return {b[1], b[2] + b[0] * half}; },
+          [](unsigned dim) { return dim - 1; }),
+      mapped(
+          rhs, {scores.shape()[2], columns},
+          [&](const Basis &b) -> Basis { return {b[2], b[1] + b[0] * half}; },
+          [](unsigned dim) { return 2 - dim; })};
+}
+
+/// The keys of a row side by side, swizzled such that neither writing nor
+/// reading has bank conflicts, if that goes.
+static layout::LdsLayout exchangeLayout(int64_t keys, int64_t rows,
+                                        const layout::Layout &written,
+                                        const layout::Layout &read,
+                                        const layout::BankRules &rules) {
+  auto plain = llvm::cantFail(layout::LdsLayout::create(
+      {depthWaves, keys, rows}, {keys * rows, 1, keys}, 32));
+  auto swizzled = llvm::cantFail(layout::findConflictFreeSwizzle(
+      plain,
+      {{&written, 128, layout::LdsAccess::Write},
+       {&read, 128, layout::LdsAccess::Read}},
+      rules, /*rowDim=*/2));
+  return swizzled.value_or(plain);
+}
+
+DecodeLayouts::DecodeLayouts(const DecodeShape &shape,
+                             const DecodeSchedule &schedule,
+                             const target::TargetInfo &target)
+    : keys(schedule.keys), rows(schedule.rows) {
+  bool isSmall = shape.hasSmallScores();
+  auto format = isSmall ? layout::MfmaFormat::F8 : layout::MfmaFormat::F16;
+  auto weightFormat =
+      shape.fp8Weights ? layout::MfmaFormat::F8 : layout::MfmaFormat::F16;
+  depthOfValues = isSmall ? 128 : 32;
+  depthOfRope = 32;
+  depthOfKeys = shape.fp8Weights && keys % 128 == 0 ? 128 : 32;
+
+  // Lanes: 16 rows of queries; four keys side by side of each sixteen.
+  SmallVector<Basis> registers, lanes;
+  addBits(registers, 3, 1, 1, 4);
+  addBits(registers, 3, 1, instructionRows, keys / keyWaves);
+  addBits(lanes, 3, 2, 1, instructionRows);
+  addBits(lanes, 3, 1, 4, instructionRows);
+  scores = llvm::cantFail(layout::Layout::create(
+      {depthWaves, keys, rows}, registers, lanes,
+      {{1, 0, 0}, {0, keys / keyWaves, 0}}, rowBlocks(2, rows)));
+  std::tie(keyValues, queryValues) =
+      halves(scores, depthOfValues, valueColumns, format);
+  std::tie(keyRope, queryRope) =
+      halves(scores, depthOfRope, ropeColumns, format);
+
+  registers.clear();
+  lanes.clear();
+  addBits(registers, 2, 0, 1, 4);
+  addBits(registers, 2, 0, instructionRows, valueColumns / decodeWaves);
+  addBits(lanes, 2, 1, 1, instructionRows);
+  addBits(lanes, 2, 0, 4, instructionRows);
+  SmallVector<Basis> waves;
+  addBits(waves, 2, 0, valueColumns / decodeWaves, valueColumns);
+  out = llvm::cantFail(layout::Layout::create(
+      {valueColumns, rows}, registers, lanes, waves, rowBlocks(1, rows)));
+  auto operands = llvm::cantFail(layout::mfmaOperands(
+      out, instructionRows, depthOfKeys, keys, weightFormat, weightFormat));
+  values = operands.lhs.transposed({1, 0});
+  weights = operands.rhs;
+  perRow = weights.slice({0});
+  constexpr int64_t laneKeys = 8;
+  totals = llvm::cantFail(weights.split({{laneKeys}, {}})).slice({0});
+
+  // Both halves in registers.
+  auto widened = [&](HwDim dim) {
+    return llvm::map_to_vector(weights.bases(dim), [](const Basis &basis) {
+      return Basis{0, basis[0], basis[1]};
+    });
+  };
+  SmallVector<Basis> both = widened(HwDim::Register);
+  both.push_back({1, 0, 0});
+  SmallVector<layout::OuterMode> modes(weights.outerModes());
+  for (layout::OuterMode &mode : modes) {
+    ++mode.dim;
+  }
+  halved = llvm::cantFail(layout::Layout::create({depthWaves, keys, rows}, both,
+                                                 widened(HwDim::Lane),
+                                                 widened(HwDim::Wave), modes));
+  exchanged =
+      exchangeLayout(keys, rows, scores, halved, tile::ldsBankRules(target));
+
+  lanes.clear();
+  waves.clear();
+  addBits(lanes, 1, 0, 1, 64);
+  addBits(waves, 1, 0, 64, 64 * decodeWaves);
+  perThread = llvm::cantFail(
+      layout::Layout::create({64 * decodeWaves}, {}, lanes, waves, {}));
+}

@@ -1,0 +1,254 @@
+//===- DecodeLoop.cpp - MLA decode over the keys of a slot ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A step takes T keys: rows of 576 columns that lie anywhere in the cache and
+// are copied into LDS, stages - 1 steps ahead. Where a key lies is looked up in
+// the block table one step before its copy starts; the entry is waited for at
+// the end of the step, when older copies have arrived anyway. Keys beyond the
+// end are the last one again, which costs no traffic, and are masked.
+//
+//   S^T = K Q^T            halves of the columns and of the keys by wave
+//   w = 2^(S c - m)        m: the greatest so far, rounded up to an integer
+//   O^T = O^T 2^(..) + V^T w^T      columns by wave, V^T from the same LDS
+//
+//===----------------------------------------------------------------------===//
+
+#include "DecodeProgram.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::mla;
+
+SmallVector<Value *> DecodeProgram::Carried::all() {
+  SmallVector<Value *> all{&sums, &greatest, &total, &stage};
+  for (Value &token : copies) {
+    all.push_back(&token);
+  }
+  return all;
+}
+
+Value DecodeProgram::allocate(ArrayRef<int64_t> extents, Type element,
+                              int64_t stages, tile::LdsLayoutAttr layout) {
+  return t.create<tile::AllocLdsOp>(tile::LdsType::get(t.builder().getContext(),
+                                                       extents, element, layout,
+                                                       stages),
+                                    IntegerAttr());
+}
+
+void DecodeProgram::allocateBuffers() {
+  valueBuffer = allocate({at.keys, valueColumns}, shape.cache, schedule.stages);
+  ropeBuffer = allocate({at.keys, ropeColumns}, shape.cache, schedule.stages);
+  // Each key as often as there are threads for it: no thread is masked out.
+  rowBuffer = allocate({64 * decodeWaves}, i64Type, schedule.stages);
+  scoreBuffer = allocate(
+      at.scores.shape(), f32, 1,
+      tile::LdsLayoutAttr::get(t.builder().getContext(), *at.exchanged));
+}
+
+/// The entries of the block table for the keys of step \p number.
+DecodeProgram::Lookup DecodeProgram::lookUp(Value number) {
+  RankedTensorType perThread = type(at.perThread, i32Type);
+  Value thread = t.create<tile::IotaOp>(perThread, 0);
+  Value key = t.create<arith::AndIOp>(thread, fillInt(perThread, at.keys - 1));
+  Value first = t.add(firstKey, t.mul(number, t.i32(at.keys)));
+  Value last = sub(endKey, t.i32(1));
+  key = t.create<arith::MinSIOp>(t.add(key, t.splat(first, key)),
+                                 t.splat(last, key));
+  Value page = t.splat(args["page"], key);
+  Value block = t.create<arith::DivUIOp>(key, page);
+  Value row = sub(key, t.mul(block, page));
+  Value entry = t.create<tile::LoadOp>(perThread, table, ValueRange{zero},
+                                       ValueRange(), block, DenseI64ArrayAttr(),
+                                       /*nontemporal=*/false, /*staged=*/false);
+  return {entry, row};
+}
+
+/// Leaves where the keys of \p lookup lie for the copies of a stage.
+void DecodeProgram::storeRows(const Lookup &lookup, Value stage,
+                              int64_t shift) {
+  Value page = widen(lookup.page);
+  Value bytes = t.mul(page, t.splat(args["kv_page"], page));
+  Value row = widen(lookup.row);
+  bytes = t.add(bytes, t.mul(row, t.splat(widen(args["kv_row"]), row)));
+  t.create<tile::LdsStoreOp>(bytes, stageOf(rowBuffer, stage, shift));
+}
+
+/// Starts share \p share of the copies of a stage, whose rows have been looked
+/// up.
+Value DecodeProgram::copyKeys(Value stage, int64_t shift, int64_t share) {
+  MLIRContext *context = t.builder().getContext();
+  Value rows =
+      t.create<tile::LdsPartOp>(tile::LdsType::get(context, {at.keys}, i64Type),
+                                stageOf(rowBuffer, stage, shift), 0);
+  bool isRope = share == copyShares - 1;
+  DenseI64ArrayAttr part;
+  if (!isRope) {
+    part = t.builder().getDenseI64ArrayAttr({share, copyShares - 1});
+  }
+  return t.create<tile::CopyToLdsOp>(
+      tile::TokenType::get(context), cache,
+      ValueRange{zero, t.i32(isRope ? valueColumns : 0)}, ValueRange(),
+      DenseI64ArrayAttr(),
+      stageOf(isRope ? ropeBuffer : valueBuffer, stage, shift), UnitAttr(),
+      part, rows);
+}
+
+/// Looks the keys of the first steps up and starts the copies of all of them
+/// but the last.
+void DecodeProgram::prefetch(Carried &carried) {
+  SmallVector<Lookup> lookups;
+  for (int64_t number = 0; number < schedule.stages; ++number) {
+    lookups.push_back(lookUp(t.i32(number)));
+  }
+  for (auto [number, lookup] : llvm::enumerate(lookups)) {
+    storeRows(lookup, zero, number);
+  }
+  t.create<tile::BarrierOp>();
+  for (int64_t number = 0; number + 1 < schedule.stages; ++number) {
+    for (int64_t share = 0; share < copyShares; ++share) {
+      carried.copies.push_back(copyKeys(zero, number, share));
+    }
+  }
+  carried.stage = zero;
+}
+
+Value DecodeProgram::product(Value lhs, Value rhs, Value sums, int64_t depth) {
+  Builder &b = t.builder();
+  return t.create<tile::MmaOp>(sums.getType(), lhs, rhs, sums, Value(), Value(),
+                               b.getDenseI64ArrayAttr({16, depth}),
+                               DenseI64ArrayAttr(), DenseI64ArrayAttr(),
+                               IntegerAttr(), DenseI64ArrayAttr(), FloatAttr());
+}
+
+/// \p tile, [rows, columns], with its columns in two halves, and dimensions
+/// (row, column of the half, half) in another order.
+Value DecodeProgram::halved(Value tile, ArrayRef<int64_t> order) {
+  auto whole = cast<RankedTensorType>(tile.getType());
+  int64_t half = whole.getDimSize(1) / 2;
+  SmallVector<int64_t> extents{whole.getDimSize(0), half, 2};
+  Value cut = t.create<tile::SplitOp>(
+      RankedTensorType::get(extents, whole.getElementType()), tile, 1, half);
+  SmallVector<int64_t> ordered;
+  for (int64_t dim : order) {
+    ordered.push_back(extents[dim]);
+  }
+  return t.create<tile::TransposeOp>(
+      RankedTensorType::get(ordered, whole.getElementType()), cut, order);
+}
+
+/// Keys of a stage as the left operand of scores.
+Value DecodeProgram::readKeys(Value buffer, Value stage,
+                              const layout::Layout &layout) {
+  Value tile = t.create<tile::LdsLoadOp>(type(layout, shape.cache),
+                                         stageOf(buffer, stage, 0));
+  return halved(shape.hasSmallScores() ? tile : toBf16(tile), {2, 0, 1});
+}
+
+/// The keys of a stage as values, the left operand of out.
+Value DecodeProgram::readValues(Value stage) {
+  Value keys = t.create<tile::LdsLoadOp>(type(at.values, shape.cache),
+                                         stageOf(valueBuffer, stage, 0));
+  if (!shape.fp8Weights) {
+    keys = toBf16(keys);
+  }
+  auto valueType = RankedTensorType::get(
+      {valueColumns, at.keys},
+      cast<RankedTensorType>(keys.getType()).getElementType());
+  return t.create<tile::TransposeOp>(valueType, keys, ArrayRef<int64_t>{1, 0});
+}
+
+/// The scores that all waves have left in LDS, times their factor, as weights
+/// lie.
+Value DecodeProgram::meetScores() {
+  Value halves = t.create<tile::LdsLoadOp>(type(at.halved, f32), scoreBuffer);
+  auto half = [&](int64_t number) -> Value {
+    return t.create<tile::ExtractOp>(type(at.weights, f32), halves, 0, number);
+  };
+  Value scores = t.addf(half(0), half(1));
+  return t.mulf(scores, t.splat(scoreScale, scores));
+}
+
+void DecodeProgram::step(Carried &carried, Value number) {
+  t.create<tile::WaitCopiesOp>(ArrayRef(carried.copies).take_front(copyShares));
+  t.create<tile::BarrierOp>();
+  // Copies take turns with the rest: they are issued no faster than the
+  // caches deliver.
+  SmallVector<Value> copies(carried.copies.begin() + copyShares,
+                            carried.copies.end());
+  int64_t share = 0;
+  auto copy = [&] {
+    copies.push_back(copyKeys(carried.stage, schedule.stages - 1, share++));
+  };
+  Value keys = readKeys(valueBuffer, carried.stage, at.keyValues);
+  Value rope = readKeys(ropeBuffer, carried.stage, at.keyRope);
+  Lookup next = lookUp(t.add(number, t.i32(schedule.stages)));
+  copy();
+  Value sums = fill(type(at.scores, f32), 0.0);
+  sums = product(keys, queryTile, sums, at.depthOfValues);
+  sums = product(rope, queryRopeTile, sums, at.depthOfRope);
+  // Ahead of the copies where there are registers for them.
+  constexpr int64_t mostRowsAhead = 32;
+  Value values;
+  if (at.rows <= mostRowsAhead) {
+    values = readValues(carried.stage);
+  }
+  t.create<tile::LdsStoreOp>(sums, scoreBuffer);
+  while (share < copyShares) {
+    copy();
+  }
+  Value scores = meetScores();
+
+  RankedTensorType weightType = type(at.weights, f32);
+  // Keys that a row does not see.
+  Value key = t.create<tile::IotaOp>(type(at.weights, i32Type), 0);
+  Value first = t.add(firstKey, t.mul(number, t.i32(at.keys)));
+  Value left = sub(limit, t.splat(first, limit));
+  Value isSeen =
+      compare(arith::CmpIPredicate::slt, key, t.broadcast(left, {1}, key));
+  scores = t.create<arith::SelectOp>(
+      isSeen, scores,
+      fill(weightType, -std::numeric_limits<double>::infinity()));
+
+  Value greatest =
+      t.create<tile::ReduceOp>(type(at.perRow, f32), tile::ReduceKind::Max,
+                               scores, t.builder().getDenseI64ArrayAttr({0}));
+  greatest = t.create<arith::MaxNumFOp>(carried.greatest,
+                                        t.create<math::CeilOp>(greatest));
+  Value grown = t.exp2(t.subf(carried.greatest, greatest));
+  Value weights = t.exp2(t.subf(scores, t.broadcast(greatest, {1}, scores)));
+
+  // The sums of eight keys each: those of a lane.
+  constexpr int64_t laneKeys = 8;
+  Value split = t.create<tile::SplitOp>(
+      RankedTensorType::get({laneKeys, at.keys / laneKeys, at.rows}, f32),
+      weights, 0, laneKeys);
+  Value ofLane = t.create<tile::ReduceOp>(
+      RankedTensorType::get({at.keys / laneKeys, at.rows}, f32),
+      tile::ReduceKind::Add, split, t.builder().getDenseI64ArrayAttr({0}));
+  Value total =
+      t.fma(carried.total, t.broadcast(grown, {1}, carried.total),
+            t.convertLayout(ofLane, tile::getLayout(carried.total.getType())));
+
+  if (shape.fp8Weights) {
+    weights = t.mulf(weights, fp8WeightFactor);
+  }
+  Value rounded = t.create<arith::TruncFOp>(
+      type(at.weights,
+           shape.fp8Weights ? shape.cache : Type(t.builder().getBF16Type())),
+      weights);
+  if (!values) {
+    values = readValues(carried.stage);
+  }
+  Value out = t.mulf(carried.sums, t.broadcast(grown, {1}, carried.sums));
+  carried.sums = product(values, rounded, out, at.depthOfKeys);
+  carried.greatest = greatest;
+  carried.total = total;
+  // The place of the keys that have just been used.
+  storeRows(next, carried.stage, 0);
+  Value following = t.add(carried.stage, t.i32(1));
+  carried.stage = t.select(
+      compare(arith::CmpIPredicate::eq, following, t.i32(schedule.stages)),
+      zero, following);
+  carried.copies = std::move(copies);
+}

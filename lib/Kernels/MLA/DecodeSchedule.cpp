@@ -1,0 +1,135 @@
+//===- DecodeSchedule.cpp - schedules of tenon.mla_decode -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A workgroup has a compute unit to itself: the keys in flight take its LDS.
+// What a step costs is the longest of its share of the bandwidth of HBM, the
+// round trip to memory that the stages do not cover, and its own work.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Decode.h"
+#include "DecodePlan.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tenon;
+using namespace tenon::kernels;
+using namespace tenon::kernels::mla;
+
+static constexpr int64_t instructionRows = 16;
+/// Registers of a lane hold the sums and the queries of no more.
+static constexpr int64_t mostRows = 48;
+static constexpr int64_t mostStages = 4;
+
+DecodeShape mla::decodeShape(spec::MlaDecodeOp op) {
+  auto elementOf = [](Value operand) {
+    return cast<MemRefType>(operand.getType()).getElementType();
+  };
+  return {op.getHeads(),
+          int64_t(op.getMaxQueries()),
+          op.getCausal(),
+          op.getScale().convertToDouble(),
+          int64_t(op.getCpSize()),
+          int64_t(op.getCpInterleave()),
+          op.isPacked(),
+          static_cast<bool>(op.getQRope()),
+          static_cast<bool>(op.getLse()),
+          op.hasFp8Probabilities(),
+          elementOf(op.getQ()),
+          elementOf(op.getKv())};
+}
+
+static DictionaryAttr toAttribute(Builder &b, const DecodeSchedule &schedule) {
+  auto number = [&](StringRef name, int64_t value) {
+    return b.getNamedAttr(name, b.getI64IntegerAttr(value));
+  };
+  return b.getDictionaryAttr({number("rows", schedule.rows),
+                              number("keys", schedule.keys),
+                              number("stages", schedule.stages)});
+}
+
+FailureOr<DecodeSchedule> mla::parseDecodeSchedule(spec::MlaDecodeOp op,
+                                                   DictionaryAttr attribute) {
+  DecodeSchedule schedule;
+  for (auto [name, value] :
+       {std::pair("rows", &schedule.rows), std::pair("keys", &schedule.keys),
+        std::pair("stages", &schedule.stages)}) {
+    auto number = attribute.getAs<IntegerAttr>(name);
+    if (!number) {
+      return op.emitOpError("a schedule is {rows = r, keys = k, stages = s}, "
+                            "found ")
+             << attribute;
+    }
+    *value = number.getInt();
+  }
+  if (attribute.size() != 3 || schedule.rows < instructionRows ||
+      schedule.rows > mostRows || schedule.rows % instructionRows != 0 ||
+      schedule.keys < 32 || schedule.keys > planKeys ||
+      !llvm::isPowerOf2_64(schedule.keys) || schedule.stages < 2 ||
+      schedule.stages > mostStages) {
+    return op.emitOpError("a schedule has 16, 32 or 48 rows, 32 or 64 "
+                          "keys and 2 to 4 stages, found ")
+           << attribute;
+  }
+  return schedule;
+}
+
+/// Bytes of LDS that a workgroup needs.
+static int64_t ldsBytes(const DecodeShape &shape,
+                        const DecodeSchedule &schedule) {
+  int64_t keyBytes = decodeColumns * shape.cache.getIntOrFloatBitWidth() / 8;
+  int64_t stage = schedule.keys * keyBytes + 64 * decodeWaves * 8;
+  return schedule.stages * stage + 2 * schedule.keys * schedule.rows * 4;
+}
+
+/// Seconds per key of a request that all workgroups together need.
+static double costPerKey(const DecodeShape &shape,
+                         const DecodeSchedule &schedule,
+                         const target::TargetInfo &target) {
+  const target::ChipFacts &facts = target.facts();
+  // Round trip of a load that misses every cache; about 2 us is what streaming
+  // kernels behave like.
+  constexpr double memoryLatency = 2.0e-6;
+  // Of the simulator's clocks for a step: barriers and exchanges, what goes
+  // with the keys, and what goes with keys and rows.
+  constexpr double stepClocks = 1600, keyClocks = 12, rowClocks = 1.6;
+  double keys = schedule.keys;
+  double bytes = keys * decodeColumns * shape.cache.getIntOrFloatBitWidth() / 8;
+  double blocks = llvm::divideCeil(shape.rows(), schedule.rows);
+  // Parts at a time: blocks of rows of one part read the same keys.
+  double parts = facts.computeUnits / blocks;
+  double memory = bytes * parts / facts.hbmAttainableBandwidth;
+  double roundTrip = memoryLatency / (schedule.stages - 1);
+  double work = (stepClocks + keys * (keyClocks + rowClocks * schedule.rows)) /
+                facts.clockHz;
+  return std::max({memory, roundTrip, work}) / (keys * parts);
+}
+
+FailureOr<SmallVector<DictionaryAttr>>
+mla::rankDecodeSchedules(spec::MlaDecodeOp op,
+                         const target::TargetInfo &target) {
+  DecodeShape shape = decodeShape(op);
+  SmallVector<std::pair<double, DecodeSchedule>> ranked;
+  for (int64_t rows = instructionRows; rows <= mostRows;
+       rows += instructionRows) {
+    for (int64_t keys : {32, 64}) {
+      // Of equal cost the one with fewer stages.
+      for (int64_t stages = 2; stages <= mostStages; ++stages) {
+        DecodeSchedule schedule{rows, keys, stages};
+        if (ldsBytes(shape, schedule) <= target.facts().ldsBytes) {
+          ranked.emplace_back(costPerKey(shape, schedule, target), schedule);
+        }
+      }
+    }
+  }
+  llvm::stable_sort(ranked, [](const auto &left, const auto &right) {
+    return left.first < right.first;
+  });
+  Builder b(op.getContext());
+  SmallVector<DictionaryAttr> schedules;
+  for (const auto &[cost, schedule] : ranked) {
+    schedules.push_back(toAttribute(b, schedule));
+  }
+  return schedules;
+}
