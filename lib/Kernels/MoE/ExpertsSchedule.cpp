@@ -111,8 +111,10 @@ moe::rankExpertsSchedules(spec::MoeExpertsOp op,
     tileM *= 2;
   }
   if (tileM <= 32) {
-    add(direct, cut(tileM, 32, 512, 1, 1, 4, 2),
-        cut(tileM, 64, 128, 1, 4, 1, 3));
+    // All that a wave reads of the weights is on its way at once: up to 3584
+    // values along K in seven steps.
+    add(direct, cut(tileM, 32, 512, 1, 1, 4, 7),
+        cut(tileM, 128, 128, 1, 4, 1, 3));
     add(direct, cut(tileM, 64, 128, 1, 4, 1, 3),
         cut(tileM, 64, 128, 1, 4, 1, 2));
   } else {
