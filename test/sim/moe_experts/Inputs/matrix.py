@@ -70,16 +70,16 @@ def data(full):
         for position, count in enumerate((3, 40)):
             types = list(formats())[(2 * index + position) % 5]
             yield case(count, data=kind, stride=position == 1, **types)
-            for more in (
+            more = (
                 {"map": "on", "G": 48},
                 {"num_tokens": "on"},
                 {"routes": "fp8", "map": "on", "G": 20, "num_tokens": "on"},
-            ):
-                if full or (index + position + len(more)) % 2 == 0:
-                    yield case(count, data=kind, **(types | more))
-    for given in (0, 1, 7, 9, 1000):
-        yield case(9, num_tokens="on", lists=[("num_tokens", [given])])
-        yield case(20, num_tokens="on", lists=[("num_tokens", [given])], input="fp8")
+            )
+            for variant in more if full else (more[(index + position) % 3],):
+                yield case(count, data=kind, **(types | variant))
+    for index, given in enumerate((0, 1, 7, 9, 1000)):
+        for count in (9, 20) if full else ((9, 20)[index % 2],):
+            yield case(count, num_tokens="on", lists=[("num_tokens", [given])], input="fp8")
 
 
 def variants(full):
@@ -99,11 +99,18 @@ def variants(full):
 
 def model(full):
     """Kimi K3 at tensor parallelism 8, and as eight ranks of whole experts."""
-    for types in list(formats())[1:3]:
-        for count in (1, 4) if not full else (1, 3, 4, 16, 17, 255, 256, 257, 1024):
-            yield case(count, checks="none", E=896, K=16, D=3584, I=384, **types)
-        for count in (1,) if not full else (1, 16, 17, 257):
-            yield case(count, checks="none", E=112, K=16, D=3584, I=3072, map="on", G=896, **types)
+    eight = {"E": 896, "K": 16, "D": 3584, "I": 384}
+    whole = {"E": 112, "K": 16, "D": 3584, "I": 3072, "map": "on", "G": 896}
+    a8w4, a4w4 = list(formats())[1:3]
+    if not full:
+        yield case(2, checks="none", **eight, **a8w4)
+        yield case(1, checks="none", **whole, **a4w4)
+        return
+    for types in (a8w4, a4w4):
+        for count in (1, 3, 4, 16, 17, 255, 256, 257, 1024):
+            yield case(count, checks="none", **eight, **types)
+        for count in (1, 16, 17, 257):
+            yield case(count, checks="none", **whole, **types)
 
 
 def main():
