@@ -22,6 +22,9 @@ config.environment["PATH"] = os.pathsep.join(
     ]
 )
 
+# Compiled kernels are not kept in the user's folder.
+config.environment["TENON_CACHE_DIR"] = os.path.join(config.tenon_build, "test", "cache")
+
 # expect-exit CODE COMMAND...: passes when the command ends with this code.
 testing = os.path.join(config.tenon_source, "tools", "testing")
 config.substitutions += [

@@ -9,6 +9,7 @@
 #include "Runtime.h"
 
 #include "Failure.h"
+#include "tenon/Runtime/CompiledKernel.h"
 #include "tenon/Runtime/Compiler.h"
 
 #include <fmt/format.h>
@@ -193,12 +194,8 @@ tenon_status Runtime::compileInto(const KernelKey &key,
   };
   std::string bytes;
   if (Cache *disk = openCache()) {
-    CacheKey cacheKey;
-    cacheKey.spec = key.op + "(" + key.statics + ")[" + key.bucket + "]";
-    cacheKey.compiler = *compilerHash;
-    cacheKey.target = target;
-    cacheKey.title = key.op;
-    Result<Cache::Value> value = disk->getOrBuild(cacheKey, build);
+    Result<Cache::Value> value =
+        disk->getOrBuild(compiledKernelKey(key, *compilerHash, target), build);
     if (!value) {
       return fail(TENON_COMPILE_FAILED,
                   fmt::format("{}: {}", what, value.error().message));

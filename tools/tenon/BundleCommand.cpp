@@ -5,6 +5,7 @@
 #include "Manifest.h"
 
 #include "tenon/Runtime/Bundle.h"
+#include "tenon/Runtime/CompiledKernel.h"
 #include "tenon/Runtime/Compiler.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unistd.h>
 
@@ -27,6 +31,8 @@ struct BundleArguments {
   unsigned jobs = 0;
   bool merge = false;
   bool list = false;
+  bool keys = false;
+  bool noCache = false;
 };
 
 /// A folder that is gone at the end.
@@ -74,23 +80,20 @@ static int listBundle(const std::string &path) {
   return Success;
 }
 
-/// Writes all kernels of the bundles \p inputs into one.
-static int mergeBundles(const std::vector<std::string> &inputs,
-                        const std::string &output) {
-  std::vector<runtime::BundleKernel> kernels;
-  for (const std::string &input : inputs) {
-    auto bundle = runtime::Bundle::open(input);
-    if (!bundle) {
-      return fail(bundle.error().message);
+static runtime::Status addKernels(const runtime::Bundle &bundle,
+                                  std::vector<runtime::BundleKernel> &kernels) {
+  for (size_t i = 0; i < bundle.size(); ++i) {
+    auto kernel = bundle.kernel(i);
+    if (!kernel) {
+      return kernel.error();
     }
-    for (size_t i = 0; i < (*bundle)->size(); ++i) {
-      auto kernel = (*bundle)->kernel(i);
-      if (!kernel) {
-        return fail(kernel.error().message);
-      }
-      kernels.push_back(std::move(*kernel));
-    }
+    kernels.push_back(std::move(*kernel));
   }
+  return {};
+}
+
+static int writeKernels(std::vector<runtime::BundleKernel> kernels,
+                        const std::string &output) {
   auto bytes = runtime::writeBundle(std::move(kernels));
   if (!bytes) {
     return fail(bytes.error().message);
@@ -102,12 +105,168 @@ static int mergeBundles(const std::vector<std::string> &inputs,
   return Success;
 }
 
+/// Writes all kernels of the bundles \p inputs into one.
+static int mergeBundles(const std::vector<std::string> &inputs,
+                        const std::string &output) {
+  std::vector<runtime::BundleKernel> kernels;
+  for (const std::string &input : inputs) {
+    auto bundle = runtime::Bundle::open(input);
+    if (!bundle) {
+      return fail(bundle.error().message);
+    }
+    if (runtime::Status added = addKernels(**bundle, kernels); !added) {
+      return fail(added.error().message);
+    }
+  }
+  return writeKernels(std::move(kernels), output);
+}
+
 /// "I/N" with 1 <= I <= N.
 static bool parseShard(const std::string &text, size_t &index, size_t &count) {
   llvm::StringRef left, right;
   std::tie(left, right) = llvm::StringRef(text).split('/');
   return !left.getAsInteger(10, index) && !right.getAsInteger(10, count) &&
          index >= 1 && index <= count;
+}
+
+namespace {
+/// Builds kernels, several at a time, each in a child: a compile that crashes
+/// must not take the others along, and LLD links one object at a time in a
+/// process. The disk cache is that of the runtime; what it has is not built.
+class Builder {
+public:
+  Builder(std::string target, std::vector<ManifestKernel> kernels)
+      : target(std::move(target)), kernels(std::move(kernels)) {}
+
+  runtime::Status openCache();
+  /// The bundles of the kernels, in their order; empty where one failed, which
+  /// is then among the errors.
+  std::vector<std::string> run(unsigned jobs);
+
+  std::vector<std::string> errors;
+  size_t found = 0; ///< in the cache
+
+private:
+  runtime::Result<std::string> compile(size_t index) const;
+  runtime::Result<std::string> provide(size_t index);
+  void showProgress() const;
+
+  const std::string target;
+  const std::vector<ManifestKernel> kernels;
+  const TemporaryFolder folder;
+  std::string compiler;
+  std::optional<runtime::Cache> cache;
+  std::mutex lock; ///< of what follows, and of what others see
+  size_t done = 0;
+};
+} // namespace
+
+runtime::Status Builder::openCache() {
+  auto build = runtime::compilerBuild("/proc/self/exe");
+  if (!build) {
+    return build.error();
+  }
+  compiler = std::move(*build);
+  auto opened = runtime::Cache::open();
+  if (!opened) {
+    return opened.error();
+  }
+  cache = std::move(*opened);
+  return {};
+}
+
+runtime::Result<std::string> Builder::compile(size_t index) const {
+  if (folder.path.empty()) {
+    return runtime::Error{"cannot make a temporary folder"};
+  }
+  const ManifestKernel &kernel = kernels[index];
+  std::string output = fmt::format("{}/{}.tenon", folder.path, index);
+  std::vector<std::string> command = {"/proc/self/exe", "compile", "--op",
+                                      kernel.op};
+  for (const auto &[name, value] : kernel.settings) {
+    command.insert(command.end(), {"--set", name + "=" + value});
+  }
+  command.insert(command.end(),
+                 {"--target", target, "--emit", "bundle", "-o", output});
+  if (runtime::Status ran = runtime::runProgram(command); !ran) {
+    return ran.error();
+  }
+  std::ifstream stream(output, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(stream), {});
+  std::filesystem::remove(output);
+  return bytes;
+}
+
+runtime::Result<std::string> Builder::provide(size_t index) {
+  if (!cache) {
+    return compile(index);
+  }
+  auto key = runtime::kernelKey(kernels[index].op, kernels[index].settings);
+  if (!key) {
+    return key.error();
+  }
+  auto value =
+      cache->getOrBuild(runtime::compiledKernelKey(*key, compiler, target),
+                        [&] { return compile(index); });
+  if (!value) {
+    return value.error();
+  }
+  if (!value->built) {
+    std::lock_guard<std::mutex> guard(lock);
+    ++found;
+  }
+  return std::move(value->bytes);
+}
+
+void Builder::showProgress() const {
+  if (isatty(2)) {
+    size_t filled = done * 40 / kernels.size();
+    fmt::print(stderr, "\r[{:=<{}}{: <{}}] {}/{}{}", "", filled, "",
+               40 - filled, done, kernels.size(),
+               done == kernels.size() ? "\n" : "");
+    std::fflush(stderr);
+  }
+}
+
+std::vector<std::string> Builder::run(unsigned jobs) {
+  std::vector<std::string> bundles(kernels.size());
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < kernels.size(); i = next++) {
+      runtime::Result<std::string> bytes = provide(i);
+      std::lock_guard<std::mutex> guard(lock);
+      ++done;
+      if (bytes) {
+        bundles[i] = std::move(*bytes);
+      } else {
+        errors.push_back(
+            fmt::format("{}: {}", kernels[i].where, bytes.error().message));
+      }
+      showProgress();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::min<size_t>(jobs, kernels.size()); ++i) {
+    threads.emplace_back(work);
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  return bundles;
+}
+
+/// Prints the key of every kernel, one a line.
+static int listKeys(const std::vector<ManifestKernel> &kernels) {
+  for (const ManifestKernel &kernel : kernels) {
+    auto key = runtime::kernelKey(kernel.op, kernel.settings);
+    if (!key) {
+      return fail(kernel.where + ": " + key.error().message);
+    }
+    fmt::print("{}({}){}{}{}\n", key->op, key->statics,
+               key->bucket.empty() ? "" : " [", key->bucket,
+               key->bucket.empty() ? "" : "]");
+  }
+  return Success;
 }
 
 static int buildManifest(const BundleArguments &arguments) {
@@ -125,68 +284,42 @@ static int buildManifest(const BundleArguments &arguments) {
   for (size_t i = index - 1; i < all.size(); i += count) {
     kernels.push_back(all[i]);
   }
-  TemporaryFolder folder;
-  if (folder.path.empty()) {
-    return fail("cannot make a temporary folder");
+  if (arguments.keys) {
+    return listKeys(kernels);
   }
-  unsigned jobs = arguments.jobs
-                      ? arguments.jobs
-                      : std::max(std::thread::hardware_concurrency(), 1U);
-  // Children, because a compile that crashes must not take the others along,
-  // and because LLD links one object at a time in a process.
-  std::atomic<size_t> next = 0;
-  size_t done = 0;
-  std::vector<std::string> errors;
-  std::mutex lock;
-  bool isTerminal = isatty(2);
-  auto part = [&](size_t i) {
-    return fmt::format("{}/{}.tenon", folder.path, i);
-  };
-  auto work = [&] {
-    for (size_t i = next++; i < kernels.size(); i = next++) {
-      std::vector<std::string> command = {"/proc/self/exe", "compile", "--op",
-                                          kernels[i].op};
-      for (const auto &[name, value] : kernels[i].settings) {
-        command.insert(command.end(), {"--set", name + "=" + value});
-      }
-      command.insert(command.end(), {"--target", manifest->target, "--emit",
-                                     "bundle", "-o", part(i)});
-      runtime::Status status = runtime::runProgram(command);
-      std::lock_guard<std::mutex> guard(lock);
-      ++done;
-      if (!status) {
-        errors.push_back(
-            fmt::format("{}: {}", kernels[i].where, status.error().message));
-      }
-      if (isTerminal) {
-        size_t filled = done * 40 / kernels.size();
-        fmt::print(stderr, "\r[{:=<{}}{: <{}}] {}/{}", "", filled, "",
-                   40 - filled, done, kernels.size());
-        std::fflush(stderr);
-      }
+  Builder builder(manifest->target, std::move(kernels));
+  if (!arguments.noCache) {
+    if (runtime::Status opened = builder.openCache(); !opened) {
+      fmt::print(stderr, "tenon: warning: compiled kernels are not kept: {}\n",
+                 opened.error().message);
     }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < std::min<size_t>(jobs, kernels.size()); ++i) {
-    threads.emplace_back(work);
   }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
-  if (isTerminal) {
-    fmt::print(stderr, "\n");
-  }
-  for (const std::string &error : errors) {
+  std::vector<std::string> bundles = builder.run(
+      arguments.jobs ? arguments.jobs
+                     : std::max(std::thread::hardware_concurrency(), 1U));
+  for (const std::string &error : builder.errors) {
     printError(error);
   }
-  if (!errors.empty()) {
+  if (!builder.errors.empty()) {
     return CannotCompileOrExecute;
   }
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    parts.push_back(part(i));
+  std::vector<runtime::BundleKernel> built;
+  for (const std::string &bytes : bundles) {
+    auto bundle =
+        runtime::Bundle::fromBytes({bytes.begin(), bytes.end()}, "compiled");
+    if (!bundle) {
+      return fail(bundle.error().message, CannotCompileOrExecute);
+    }
+    if (runtime::Status added = addKernels(**bundle, built); !added) {
+      return fail(added.error().message, CannotCompileOrExecute);
+    }
   }
-  return mergeBundles(parts, arguments.output);
+  int code = writeKernels(std::move(built), arguments.output);
+  if (code == Success) {
+    fmt::print("{}: {} kernels, {} of them from the cache\n", arguments.output,
+               bundles.size(), builder.found);
+  }
+  return code;
 }
 
 static int bundleCommand(const BundleArguments &arguments) {
@@ -196,6 +329,13 @@ static int bundleCommand(const BundleArguments &arguments) {
       return fail("--list shows one bundle and writes none");
     }
     return listBundle(arguments.inputs[0]);
+  }
+  if (arguments.keys) {
+    if (arguments.merge || arguments.inputs.size() != 1 ||
+        !arguments.output.empty()) {
+      return fail("--keys shows one manifest and builds nothing");
+    }
+    return buildManifest(arguments);
   }
   if (arguments.output.empty()) {
     return fail("a bundle needs a file: -o FILE.tenon");
@@ -225,6 +365,10 @@ void cli::addBundle(CLI::App &app, Action &action) {
                       "--merge joins the parts");
   command->add_option("--jobs", arguments->jobs,
                       "Kernels to compile at a time (0: as many as cores)");
+  command->add_flag("--no-cache", arguments->noCache,
+                    "Build all kernels, and keep none in the disk cache");
+  command->add_flag("--keys", arguments->keys,
+                    "Show the kernels that a manifest names, and build none");
   command->add_flag("--merge", arguments->merge, "Join bundles into one");
   command->add_flag("--list", arguments->list,
                     "Check a bundle and show what is in it");

@@ -410,6 +410,30 @@ TEST(CApi, CacheServesTheNextRuntime) {
   }
 }
 
+// What `tenon bundle` built the runtime finds in the cache, and the other way.
+TEST(CApi, CacheIsSharedWithBundles) {
+  std::string cache = folder() + "/shared", manifest = folder() + "/m.json";
+  auto run = [&](const char *sizes) {
+    std::ofstream(manifest)
+        << R"({"version": 1, "target": "gfx950", "kernels":)"
+        << R"( [{"op": "pack", "set": )" << sizes << "}]}";
+    std::string command = "TENON_CACHE_DIR=" + cache + " " + TENON_TOOL +
+                          " bundle " + manifest + " -o " + folder() +
+                          "/shared.tenon > " + folder() + "/said";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    std::ifstream said(folder() + "/said");
+    return std::string(std::istreambuf_iterator<char>(said), {});
+  };
+  run(R"({"N": 32, "K": 128})");
+  Session session("null", TENON_JIT_ALLOW, TENON_TOOL, cache);
+  ASSERT_TRUE(session.kernel("pack", "N=32,K=128"));
+  EXPECT_EQ(session.counters().cache_hits, 1u);
+  ASSERT_TRUE(session.kernel("pack", "N=32,K=192"));
+  EXPECT_EQ(session.counters().compiles, 1u);
+  EXPECT_NE(run(R"({"N": 32, "K": 192})").find("1 of them from the cache"),
+            std::string::npos);
+}
+
 /// The kernels that compiling `op` gives, as a file that `change` has altered.
 static std::string
 changedBundle(const char *op, const char *settings,
