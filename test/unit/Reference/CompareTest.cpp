@@ -146,6 +146,50 @@ TEST(CompareTest, ExactAndComputedRegions) {
       << both.summary();
 }
 
+// An element may differ by its own bound; a NaN has none.
+TEST(CompareTest, BoundsOfElements) {
+  Region bounded = region({0, 100}, "row 4");
+  bounded.measure = Measure::Element;
+  bounded.absoluteBound = 0.5;
+  bounded.relativeBound = 0.01;
+  ErrorAccumulator errors;
+  errors.add(bounded, {0.25, 101.5});
+  EXPECT_TRUE(errors.within(0));
+  EXPECT_DOUBLE_EQ(errors.overBound().value, 1.0);
+  EXPECT_NE(errors.summary().find("error / bound 1.000e+00 (row 4)"),
+            std::string::npos)
+      << errors.summary();
+  ErrorAccumulator far;
+  far.add(bounded, {0.75, 100});
+  EXPECT_FALSE(far.within(1e9));
+  ErrorAccumulator missing;
+  missing.add(bounded, {nan, 100});
+  EXPECT_FALSE(missing.within(1e9));
+}
+
+// Errors of all regions together, in whichever order they were found: a row
+// that is far off may be outweighed by others.
+TEST(CompareTest, WholeOperands) {
+  auto whole = [](std::vector<double> values, const char *group) {
+    Region made = region(std::move(values), group);
+    made.measure = Measure::Whole;
+    return made;
+  };
+  ErrorAccumulator one, other;
+  one.add(whole({0.5}, "row 0"), {1.0});
+  other.add(whole({12}, "row 1"), {12});
+  EXPECT_DOUBLE_EQ(one.wholeL2(), 1.0);
+  EXPECT_FALSE(one.within(0.9));
+  ErrorAccumulator together = one;
+  together.merge(other);
+  other.merge(one);
+  double expected = 0.5 / std::sqrt(144.25);
+  EXPECT_DOUBLE_EQ(together.wholeL2(), expected);
+  EXPECT_EQ(together.summary(), other.summary());
+  EXPECT_TRUE(together.within(expected * 1.001));
+  EXPECT_FALSE(together.within(expected * 0.999));
+}
+
 // Whatever the threads did first, the report is the same.
 TEST(CompareTest, MergingIsOrderIndependent) {
   auto accumulate = [](std::initializer_list<int> rows) {
