@@ -515,8 +515,10 @@ SmallVector<Value> assign::tiedTo(Value value) {
   return tied;
 }
 
-/// Makes \p operand of an operation take its tile in the layout \p wanted.
-static void convertOperand(OpOperand &operand, const layout::Layout &wanted) {
+/// Makes \p operand of an operation take its tile in the layout \p wanted,
+/// converted before the operation or behind what makes the tile.
+static void convertOperand(OpOperand &operand, const layout::Layout &wanted,
+                           bool atSource = false) {
   auto type = cast<RankedTensorType>(operand.get().getType());
   Operation *op = operand.getOwner();
   auto layout = tile::LayoutAttr::get(op->getContext(), wanted);
@@ -524,6 +526,9 @@ static void convertOperand(OpOperand &operand, const layout::Layout &wanted) {
     return;
   }
   OpBuilder builder(op);
+  if (atSource) {
+    builder.setInsertionPointAfterValue(operand.get());
+  }
   operand.set(tile::ConvertLayoutOp::create(
       builder, op->getLoc(), tile::withLayout(type, layout), operand.get()));
 }
@@ -560,7 +565,8 @@ LogicalResult assign::insertConversions(tile::KernelOp kernel) {
              << tile::getLayout(tile.getType())
              << " does not separate the rows that it gathers or scatters";
     }
-    convertOperand(*operand, *wanted);
+    // Where they come from, not in each step of a loop.
+    convertOperand(*operand, *wanted, /*atSource=*/true);
   }
   SmallVector<tile::MmaOp> products;
   kernel.walk([&](tile::MmaOp op) { products.push_back(op); });

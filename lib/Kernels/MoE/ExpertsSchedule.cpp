@@ -122,5 +122,8 @@ moe::rankExpertsSchedules(spec::MoeExpertsOp op,
         cut(tileM, 128, 128, 2, 2, 1, 2));
   }
   add(direct, cut(tileM, 64, 128, 1, 4, 1, 2), cut(tileM, 64, 128, 1, 4, 1, 2));
+  if (!direct) {
+    add(direct, cut(64, 64, 128, 2, 2, 1, 2), cut(64, 64, 128, 2, 2, 1, 2));
+  }
   return schedules;
 }
