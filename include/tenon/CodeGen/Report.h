@@ -24,7 +24,7 @@ struct KernelReport {
   unsigned sgprs = 0;
   uint64_t ldsBytes = 0;     ///< as requested, before rounding to granules
   uint64_t scratchBytes = 0; ///< per work-item
-  unsigned spills = 0;       ///< VGPRs that were spilled, to scratch
+  unsigned spills = 0;       ///< VGPRs that were spilled, to AGPRs or scratch
   unsigned scalarSpills = 0; ///< SGPRs that were spilled, to lanes of VGPRs
   unsigned workgroupSize = 0;
   uint64_t codeBytes = 0;
