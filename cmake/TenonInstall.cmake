@@ -1,6 +1,7 @@
 # What `cmake --install` installs, by component:
 #   runtime      libtenon_runtime.so, for programs that call kernels
-#   simulator    libtenon_sim.so, which the runtime opens for the device "sim"
+#   simulator    libtenon_sim.so, which the runtime opens for the device "sim", and
+#                HIP on it: libtenon_hip.so, in hip-stand-in as libamdhip64
 #   development  headers, and the files for find_package(Tenon) and pkg-config
 #   tools        the programs tenon and tenon-opt, and the specs of deployments
 # The files of the Python wheels are components of their own (python/).
@@ -26,9 +27,17 @@ endforeach()
 if(TARGET tenon_sim)
   install(TARGETS tenon_sim
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT simulator)
+  install(TARGETS tenon_hip
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT simulator)
+  install(DIRECTORY "${CMAKE_BINARY_DIR}/lib/hip-stand-in"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT simulator)
 endif()
 
-foreach(tool tenon tenon-opt)
+if(TARGET tenon-selftest)
+  set_target_properties(tenon-selftest PROPERTIES
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+endif()
+foreach(tool tenon tenon-opt tenon-selftest)
   if(TARGET ${tool})
     install(TARGETS ${tool}
       RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)

@@ -69,6 +69,21 @@ else:
     lit_config.note("one of cc, c++, cmake and pkg-config is missing: programs "
                     "against an installed Tenon are not built")
 
+# The HIP library of ROCm without a GPU, such as Debian's libamdhip64-5 (200 MB with what
+# it needs, so tools/setup.sh does not install it).
+probe = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+names = [f"libamdhip64.so.{version}" for version in (7, 6, 5)]
+if os.path.exists("/dev/kfd"):
+    lit_config.note("there is a GPU: HIP without one is not tested")
+elif any(
+    subprocess.run([config.python, "-c", probe, name], capture_output=True).returncode
+    == 0
+    for name in names
+):
+    config.available_features.add("hip-library")
+else:
+    lit_config.note("HIP is not installed: its own library is not tested")
+
 # The Python package, where it is built.
 if config.package_python:
     config.available_features.add("python-package")

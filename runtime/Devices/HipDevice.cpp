@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
+#include "HipReport.h"
 
 #include <fmt/format.h>
 
@@ -124,14 +125,44 @@ static Result<Hip> loadHip() {
   return hip;
 }
 
-static std::string versionText(const Hip &hip) {
+/// The library, opened on the first call.
+static const Result<Hip> &openedHip() {
+  static const Result<Hip> loaded = loadHip();
+  return loaded;
+}
+
+/// "7.0.0"; empty when HIP does not say it.
+static std::string versionNumber(const Hip &hip) {
   int version = 0;
   if (hip.runtimeGetVersion(&version) != 0) {
-    return hip.soname;
+    return "";
   }
   // Major * 10^7 + minor * 10^5 + patch.
-  return fmt::format("{} (HIP {}.{}.{})", hip.soname, version / 10000000,
-                     version / 100000 % 100, version % 100000);
+  return fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100,
+                     version % 100000);
+}
+
+static std::string versionText(const Hip &hip) {
+  std::string number = versionNumber(hip);
+  return number.empty() ? hip.soname
+                        : fmt::format("{} (HIP {})", hip.soname, number);
+}
+
+/// How many GPUs there are, at least one.
+static Result<int> countDevices(const Hip &hip) {
+  int count = 0;
+  HipError code = hip.init(0);
+  if (code == 0) {
+    code = hip.getDeviceCount(&count);
+  }
+  if (code != 0 || count == 0) {
+    return Error{fmt::format(
+        "this machine has no GPU that {} can use: {}. {}", versionText(hip),
+        code != 0 ? fmt::format("{} ({})", hip.getErrorString(code), code)
+                  : std::string("no device"),
+        otherDevices)};
+  }
+  return count;
 }
 
 /// The chip of a device. hipDeviceProp_t has other fields in other versions, so
@@ -270,7 +301,7 @@ private:
 } // namespace
 
 Result<std::unique_ptr<Device>> openHipDevice(std::string_view option) {
-  static const Result<Hip> loaded = loadHip();
+  const Result<Hip> &loaded = openedHip();
   if (!loaded) {
     return loaded.error();
   }
@@ -282,27 +313,47 @@ Result<std::unique_ptr<Device>> openHipDevice(std::string_view option) {
   if (!option.empty() && (!isIndex || index < 0)) {
     return Error{fmt::format("hip:INDEX expected, found 'hip:{}'", option)};
   }
-  int count = 0;
-  HipError code = hip.init(0);
-  if (code == 0) {
-    code = hip.getDeviceCount(&count);
+  Result<int> count = countDevices(hip);
+  if (!count) {
+    return count.error();
   }
-  if (code != 0 || count == 0) {
-    return Error{fmt::format(
-        "this machine has no GPU that {} can use: {}. {}", versionText(hip),
-        code != 0 ? fmt::format("{} ({})", hip.getErrorString(code), code)
-                  : std::string("no device"),
-        otherDevices)};
-  }
-  if (index >= count) {
+  if (index >= *count) {
     return Error{fmt::format("there is no hip:{}: {} has {} device{}", index,
-                             versionText(hip), count, count == 1 ? "" : "s")};
+                             versionText(hip), *count, *count == 1 ? "" : "s")};
   }
   Result<std::string> chip = deviceTarget(hip, index);
   if (!chip) {
     return chip.error();
   }
   return std::unique_ptr<Device>(new HipDevice(hip, index, std::move(*chip)));
+}
+
+HipReport reportHip() {
+  HipReport report;
+  const Result<Hip> &hip = openedHip();
+  if (!hip) {
+    report.problem = hip.error().message;
+    return report;
+  }
+  report.soname = hip->soname;
+  report.version = versionNumber(*hip);
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(hip->init), &info) != 0) {
+    report.path = info.dli_fname;
+  }
+  Result<int> count = countDevices(*hip);
+  if (!count) {
+    report.problem = count.error().message;
+    return report;
+  }
+  for (int i = 0; i < *count; ++i) {
+    Result<std::string> chip = deviceTarget(*hip, i);
+    report.devices.push_back(chip ? *chip : "?");
+    if (!chip) {
+      report.problem = chip.error().message;
+    }
+  }
+  return report;
 }
 
 } // namespace tenon::runtime

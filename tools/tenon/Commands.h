@@ -33,8 +33,10 @@ using Action = std::function<int()>;
 void addCache(CLI::App &app, Action &action);
 void addBundle(CLI::App &app, Action &action);
 void addCompile(CLI::App &app, Action &action);
+void addDoctor(CLI::App &app, Action &action);
 void addRun(CLI::App &app, Action &action);
 void addOps(CLI::App &app, Action &action);
+void addSelfTest(CLI::App &app, Action &action);
 void addSim(CLI::App &app, Action &action);
 
 /// Splits `NAME=VALUE`; throws CLI::ValidationError for text without either.

@@ -128,8 +128,10 @@ int main(int argc, char **argv) {
   addBundle(app, action);
   addCache(app, action);
   addCompile(app, action);
+  addDoctor(app, action);
   addOps(app, action);
   addRun(app, action);
+  addSelfTest(app, action);
   addSim(app, action);
   // CLI11 would only say that a subcommand is missing.
   if (argc > 1 && argv[1][0] != '-') {
