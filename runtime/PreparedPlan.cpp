@@ -95,6 +95,17 @@ PreparedPlan::PreparedPlan(Plan plan) : source(std::move(plan)) {
     kernargOffsets.push_back(kernargBytes);
     // Every segment begins at a multiple of 16, as on the device.
     kernargBytes += (launch.kernargBytes + 15) / 16 * 16;
+    pointers.emplace_back();
+    for (const KernelArg &arg : launch.args) {
+      if (arg.kind == ArgKind::Pointer) {
+        pointers.back().push_back({arg.offset, arg.index});
+      }
+    }
+  }
+  for (const Precondition &condition : source.preconditions) {
+    if (condition.kind == PreconditionKind::BaseAlignment) {
+      alignments.push_back({condition.operand, condition.value});
+    }
   }
 }
 
@@ -293,6 +304,22 @@ bool PreparedPlan::evaluate(std::span<const OperandArgument> operands,
     result.workspaceBytes.push_back(bytes);
   }
   return fillLaunches(operands, result);
+}
+
+bool PreparedPlan::rebind(std::span<const uint64_t> addresses,
+                          Evaluation &evaluation) const {
+  for (const Alignment &alignment : alignments) {
+    if (!isMultiple(addresses[alignment.operand], alignment.bytes)) {
+      return false;
+    }
+  }
+  for (const ReadyLaunch &ready : evaluation.launches) {
+    uint8_t *segment = evaluation.kernargs.data() + ready.kernargOffset;
+    for (const Pointer &pointer : pointers[ready.launch]) {
+      std::memcpy(segment + pointer.offset, &addresses[pointer.operand], 8);
+    }
+  }
+  return true;
 }
 
 void PreparedPlan::adopt(const ConcretePlan &concrete,

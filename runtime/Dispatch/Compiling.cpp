@@ -39,26 +39,63 @@ static KernelKey withBucket(KernelKey key) {
 
 tenon_status Runtime::compileMissing(const KernelKey &asked,
                                      const std::string &target) {
-  counters.staticMisses.fetch_add(1);
   KernelKey key = withBucket(asked);
   std::string command =
       fmt::format("tenon compile {} --target {} --emit bundle -o FILE.tenon",
                   compileOptions(key), target);
   if (options.jit == TENON_JIT_FORBID) {
+    counters.staticMisses.fetch_add(1);
     return fail(
         TENON_NOT_FOUND,
         fmt::format("there is no kernel for {}({}) on {}, and compiling "
                     "is forbidden; {}. This builds it:\n  {}",
-                    key.op, asked.statics, target, nearest(key, target),
+                    key.op, asked.statics, target, nearestLocked(key, target),
                     command));
   }
-  if (options.jit == TENON_JIT_WARN) {
-    std::fprintf(stderr,
-                 "tenon: warning: %s(%s) on %s is in no bundle and may have to "
-                 "be compiled; this builds it ahead of time: %s\n",
-                 key.op.c_str(), asked.statics.c_str(), target.c_str(),
-                 command.c_str());
+  return compileOnce(key, target, [&] {
+    counters.staticMisses.fetch_add(1);
+    if (options.jit == TENON_JIT_WARN) {
+      std::fprintf(stderr,
+                   "tenon: warning: %s(%s) on %s is in no bundle and may have "
+                   "to be compiled; this builds it ahead of time: %s\n",
+                   key.op.c_str(), asked.statics.c_str(), target.c_str(),
+                   command.c_str());
+    }
+  });
+}
+
+bool Runtime::isInBundle(const KernelKey &key, const std::string &target) {
+  std::lock_guard<std::mutex> guard(lock);
+  std::vector<std::unique_ptr<Variant>> variants;
+  gather(key, target, variants);
+  return !variants.empty();
+}
+
+std::string Runtime::nearestLocked(const KernelKey &key,
+                                   const std::string &target) {
+  std::lock_guard<std::mutex> guard(lock);
+  return nearest(key, target);
+}
+
+template <typename Before>
+tenon_status Runtime::compileOnce(const KernelKey &key,
+                                  const std::string &target, Before before) {
+  std::shared_ptr<std::mutex> own;
+  {
+    std::lock_guard<std::mutex> guard(compilingLock);
+    std::shared_ptr<std::mutex> &place = compiling[fmt::format(
+        "{}({})[{}]{}", key.op, key.statics, key.bucket, target)];
+    if (!place) {
+      place = std::make_shared<std::mutex>();
+    }
+    own = place;
   }
+  std::lock_guard<std::mutex> guard(*own);
+  // Another thread may have compiled it meanwhile.
+  if (isInBundle(key, target)) {
+    return TENON_OK;
+  }
+  before();
   return compileInto(key, target);
 }
 
@@ -73,13 +110,11 @@ tenon_status Runtime::compileOnly(const std::string &target,
   if (!key) {
     return fail(TENON_INVALID_ARGUMENT, key.error().message);
   }
-  std::lock_guard<std::mutex> guard(lock);
-  std::vector<std::unique_ptr<Variant>> variants;
-  gather(*key, target, variants);
-  return variants.empty() ? compileInto(*key, target) : TENON_OK;
+  return compileOnce(*key, target, [] {});
 }
 
 Cache *Runtime::openCache() {
+  std::lock_guard<std::mutex> guard(cacheLock);
   if (!cacheTried && !(options.cacheFolder && options.cacheFolder->empty())) {
     CacheOptions cacheOptions;
     cacheOptions.folder = options.cacheFolder.value_or("");
@@ -152,6 +187,18 @@ Result<std::string> Runtime::runCompiler(const std::string &path,
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
+Result<std::string> Runtime::compilerIdentity(const std::string &compiler) {
+  std::lock_guard<std::mutex> guard(cacheLock);
+  if (!compilerHash) {
+    Result<std::string> hash = compilerBuild(compiler);
+    if (!hash) {
+      return hash.error();
+    }
+    compilerHash = std::move(*hash);
+  }
+  return *compilerHash;
+}
+
 tenon_status Runtime::compileInto(const KernelKey &key,
                                   const std::string &target) {
   std::string what =
@@ -168,19 +215,24 @@ tenon_status Runtime::compileInto(const KernelKey &key,
                             options.compiler.find('/') == std::string::npos
                                 ? "on the PATH"
                                 : "a program",
-                            nearest(key, target), compileOptions(key), target));
+                            nearestLocked(key, target), compileOptions(key),
+                            target));
   }
-  if (!compilerHash) {
-    Result<std::string> hash = compilerBuild(compiler);
-    if (!hash) {
-      return fail(TENON_COMPILE_FAILED, hash.error().message);
-    }
-    compilerHash = std::move(*hash);
+  Result<std::string> identity = compilerIdentity(compiler);
+  if (!identity) {
+    return fail(TENON_COMPILE_FAILED, identity.error().message);
+  }
+  tenon_compile_callback callback = nullptr;
+  void *context = nullptr;
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    callback = compileCallback;
+    context = compileContext;
   }
   auto build = [&]() -> Result<std::string> {
-    if (compileCallback) {
-      compileCallback(
-          compileContext, key.op.c_str(),
+    if (callback) {
+      callback(
+          context, key.op.c_str(),
           (key.statics + (key.bucket.empty() ? "" : ",") + key.bucket).c_str(),
           target.c_str());
     }
@@ -195,7 +247,7 @@ tenon_status Runtime::compileInto(const KernelKey &key,
   std::string bytes;
   if (Cache *disk = openCache()) {
     Result<Cache::Value> value =
-        disk->getOrBuild(compiledKernelKey(key, *compilerHash, target), build);
+        disk->getOrBuild(compiledKernelKey(key, *identity, target), build);
     if (!value) {
       return fail(TENON_COMPILE_FAILED,
                   fmt::format("{}: {}", what, value.error().message));
@@ -217,6 +269,7 @@ tenon_status Runtime::compileInto(const KernelKey &key,
                 fmt::format("{}: '{}' wrote no bundle: {}", what, compiler,
                             bundle.error().message));
   }
+  std::lock_guard<std::mutex> guard(lock);
   bundles.push_back(std::move(*bundle));
   return TENON_OK;
 }

@@ -10,22 +10,100 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
 namespace tenon::runtime {
 
-/// The work of one call. Each thread uses one again and again, so that a launch
-/// allocates nothing.
+/// The work of one call. Each thread uses its own again and again, so that a
+/// launch allocates nothing.
 struct Kernel::Call {
   std::vector<OperandArgument> operands;
   std::vector<int64_t> numbers; ///< sizes and strides that the caller left out
   Evaluation evaluation;
   std::vector<uint64_t> workspaces;
   std::vector<PointerArgument> pointers;
+  std::vector<uint64_t> addresses;
   Variant *variant = nullptr;
   bool isBucketMiss = false;
 };
+
+/// The last call of a kernel by a thread. In serving, call after call has the
+/// same sizes: what follows from them is kept, and addresses alone are new.
+struct Kernel::Memo {
+  uint64_t kernel = 0; ///< its serial; 0: none
+  std::vector<int64_t> key;
+  Call call;
+
+  /// Whether \p arguments are like the call's in all but addresses.
+  bool matches(const tenon_launch_arguments &arguments) const;
+  /// Remembers them.
+  void remember(const tenon_launch_arguments &arguments);
+};
+
+/// Visits what the launches of a call depend on but for addresses, until
+/// \p visit says no.
+template <typename Visit>
+static bool visitKey(const tenon_launch_arguments &arguments, Visit visit) {
+  if (!visit(int64_t(arguments.operand_count) << 32 | arguments.scalar_count)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < arguments.operand_count; ++i) {
+    const tenon_tensor &tensor = arguments.operands[i];
+    int64_t form = int64_t(tensor.rank) << 16 | int64_t(tensor.dtype) << 1 |
+                   (tensor.strides != nullptr);
+    if (!visit(form)) {
+      return false;
+    }
+    for (uint32_t dim = 0; dim < tensor.rank; ++dim) {
+      if (!visit(tensor.sizes[dim]) ||
+          (tensor.strides && !visit(tensor.strides[dim]))) {
+        return false;
+      }
+    }
+    // Names of orders are short; the end is part of the key.
+    for (const char *at = tensor.layout; at && *at; ++at) {
+      if (!visit(*at)) {
+        return false;
+      }
+    }
+    if (!visit(-1)) {
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < arguments.scalar_count; ++i) {
+    if (!visit(arguments.scalars[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Kernel::Memo::matches(const tenon_launch_arguments &arguments) const {
+  const int64_t *at = key.data(), *end = at + key.size();
+  return visitKey(arguments,
+                  [&](int64_t value) { return at != end && *at++ == value; }) &&
+         at == end;
+}
+
+void Kernel::Memo::remember(const tenon_launch_arguments &arguments) {
+  key.clear();
+  visitKey(arguments, [&](int64_t value) {
+    key.push_back(value);
+    return true;
+  });
+}
+
+static uint64_t nextSerial() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
+Kernel::Kernel(Device &device, Counters &counters, KernelKey key)
+    : device(device), counters(counters), key(std::move(key)),
+      serial(nextSerial()) {}
 
 Kernel::~Kernel() {
   for (const std::unique_ptr<Variant> &variant : variants) {
@@ -380,19 +458,21 @@ tenon_status Kernel::enqueue(const LoadedVariant &loaded, Call &call,
   return TENON_OK;
 }
 
-/// The call of this thread.
+/// The call of this thread for anything but launches.
 template <typename Call> static Call &threadCall() {
   thread_local Call call;
   return call;
 }
 
-tenon_status Kernel::launch(const tenon_launch_arguments &arguments) {
-  Call &call = threadCall<Call>();
-  if (tenon_status status = prepare(arguments, call)) {
-    return status;
-  }
-  const LoadedVariant &loaded =
-      *call.variant->loaded.load(std::memory_order_relaxed);
+/// The place of a kernel among the memos of this thread; others may use it.
+template <typename Memo> static Memo &threadMemo(uint64_t kernel) {
+  thread_local std::array<Memo, 64> memos;
+  return memos[kernel % memos.size()];
+}
+
+/// Binds the workspaces of a call that is evaluated, and enqueues it.
+tenon_status Kernel::launchCall(const tenon_launch_arguments &arguments,
+                                const LoadedVariant &loaded, Call &call) {
   const Plan &plan = loaded.plan.plan();
   if (!plan.workspaces.empty()) {
     tenon_workspace needed =
@@ -427,6 +507,46 @@ tenon_status Kernel::launch(const tenon_launch_arguments &arguments) {
   }
   counters.countLaunch(call.isBucketMiss);
   return TENON_OK;
+}
+
+/// Launches a call that is like the one of \p memo. False when an address is
+/// misaligned.
+bool Kernel::launchLike(const tenon_launch_arguments &arguments, Memo &memo,
+                        tenon_status &status) {
+  Call &call = memo.call;
+  for (uint32_t i = 0; i < arguments.operand_count; ++i) {
+    call.addresses[i] = reinterpret_cast<uintptr_t>(arguments.operands[i].data);
+  }
+  const LoadedVariant &loaded =
+      *call.variant->loaded.load(std::memory_order_relaxed);
+  if (!loaded.plan.rebind(call.addresses, call.evaluation)) {
+    return false;
+  }
+  status = launchCall(arguments, loaded, call);
+  return true;
+}
+
+tenon_status Kernel::launch(const tenon_launch_arguments &arguments) {
+  Memo &memo = threadMemo<Memo>(serial);
+  // Extents of operands follow from arrays of the caller.
+  bool isKept = !device.needsExtents();
+  tenon_status status = TENON_OK;
+  if (isKept && memo.kernel == serial && memo.matches(arguments) &&
+      launchLike(arguments, memo, status)) {
+    return status;
+  }
+  memo.kernel = 0;
+  if (tenon_status failed = prepare(arguments, memo.call)) {
+    return failed;
+  }
+  const LoadedVariant &loaded =
+      *memo.call.variant->loaded.load(std::memory_order_relaxed);
+  if (isKept) {
+    memo.remember(arguments);
+    memo.call.addresses.resize(arguments.operand_count);
+    memo.kernel = serial;
+  }
+  return launchCall(arguments, loaded, memo.call);
 }
 
 tenon_status Kernel::workspace(const tenon_launch_arguments &arguments,

@@ -42,8 +42,7 @@ struct Variant {
 
 /// What tenon_kernel points to.
 struct Kernel {
-  Kernel(Device &device, Counters &counters, KernelKey key)
-      : device(device), counters(counters), key(std::move(key)) {}
+  Kernel(Device &device, Counters &counters, KernelKey key);
   ~Kernel();
 
   Device &device;
@@ -77,6 +76,11 @@ struct Kernel {
 
 private:
   struct Call;
+  struct Memo;
+  tenon_status launchCall(const tenon_launch_arguments &arguments,
+                          const LoadedVariant &loaded, Call &call);
+  bool launchLike(const tenon_launch_arguments &arguments, Memo &memo,
+                  tenon_status &status);
   tenon_status prepare(const tenon_launch_arguments &arguments, Call &call);
   tenon_status readOperands(const tenon_launch_arguments &arguments,
                             Call &call);
@@ -85,6 +89,8 @@ private:
                       const std::string &reason) const;
   tenon_status enqueue(const LoadedVariant &loaded, Call &call, void *stream);
 
+  /// No two kernels of the process have the same.
+  const uint64_t serial;
   /// Where the sizes of `bucketSymbols` are: operand and dimension.
   std::vector<PreparedPlan::Place> bucketPlaces;
   std::mutex lock; ///< of loading

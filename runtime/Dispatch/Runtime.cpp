@@ -153,19 +153,31 @@ tenon_status Runtime::makeKernel(OpenDevice &device, std::string_view op,
   if (tenon_status status = readKey(op, statics, key)) {
     return status;
   }
-  std::lock_guard<std::mutex> guard(lock);
-  // Another thread may have made it since.
-  kernel = device.table.find(op, statics);
-  if (kernel) {
-    return TENON_OK;
+  for (bool isCompiled : {false, true}) {
+    std::unique_lock<std::mutex> guard(lock);
+    // Another thread may have made it since.
+    kernel = device.table.find(op, statics);
+    if (kernel) {
+      return TENON_OK;
+    }
+    if (tenon_status status = makeCanonical(device, key, kernel)) {
+      return status;
+    }
+    if (kernel) {
+      device.table.insert(op, statics, kernel);
+      return TENON_OK;
+    }
+    guard.unlock();
+    if (isCompiled) {
+      break;
+    }
+    if (tenon_status status = compileMissing(key, device.device->target())) {
+      return status;
+    }
   }
-  if (tenon_status status = makeCanonical(device, key, kernel)) {
-    return status;
-  }
-  if (!device.table.find(op, statics)) {
-    device.table.insert(op, statics, kernel);
-  }
-  return TENON_OK;
+  return fail(TENON_INTERNAL_ERROR,
+              fmt::format("{} ({}) was compiled, but not under its key", key.op,
+                          key.statics));
 }
 
 void Runtime::gather(const KernelKey &key, const std::string &target,
@@ -203,16 +215,9 @@ tenon_status Runtime::makeCanonical(OpenDevice &device, const KernelKey &key,
   const std::string &target = device.device->target();
   std::vector<std::unique_ptr<Variant>> variants;
   gather(key, target, variants);
+  kernel = nullptr;
   if (variants.empty()) {
-    if (tenon_status status = compileMissing(key, target)) {
-      return status;
-    }
-    gather(key, target, variants);
-    if (variants.empty()) {
-      return fail(TENON_INTERNAL_ERROR,
-                  fmt::format("{} ({}) was compiled, but not under its key",
-                              key.op, key.statics));
-    }
+    return TENON_OK;
   }
   auto made = std::make_unique<Kernel>(*device.device, counters, key);
   made->name = fmt::format("{}({}{}{})", key.op, key.statics,

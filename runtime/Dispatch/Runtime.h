@@ -37,8 +37,9 @@ struct OpenDevice {
       kernels;
 };
 
-/// What tenon_runtime points to. Everything but a lookup that succeeds is under
-/// one lock: it reads files or compiles.
+/// What tenon_runtime points to. A lookup that succeeds takes no lock; what
+/// reads bundles and makes kernels is under one lock; compiling is under a lock
+/// of its key, so that different keys compile at the same time.
 class Runtime {
 public:
   struct Options {
@@ -72,12 +73,21 @@ public:
 private:
   tenon_status makeKernel(OpenDevice &device, std::string_view op,
                           std::string_view statics, Kernel *&kernel);
+  /// With the lock held. No kernel and success: it has to be compiled.
   tenon_status makeCanonical(OpenDevice &device, const KernelKey &key,
                              Kernel *&kernel);
   void gather(const KernelKey &key, const std::string &target,
               std::vector<std::unique_ptr<Variant>> &variants) const;
+  /// Without the lock held: has a key among the bundles, or fails.
   tenon_status compileMissing(const KernelKey &key, const std::string &target);
+  /// Compiles with the lock of the key held, unless another thread has done so.
+  template <typename Before>
+  tenon_status compileOnce(const KernelKey &key, const std::string &target,
+                           Before before);
   tenon_status compileInto(const KernelKey &key, const std::string &target);
+  bool isInBundle(const KernelKey &key, const std::string &target);
+  std::string nearestLocked(const KernelKey &key, const std::string &target);
+  Result<std::string> compilerIdentity(const std::string &compiler);
   Result<std::string> runCompiler(const std::string &path, const KernelKey &key,
                                   const std::string &target) const;
   Cache *openCache();
@@ -87,11 +97,16 @@ private:
   std::mutex lock;
   std::vector<std::shared_ptr<const Bundle>> bundles;
   std::vector<std::unique_ptr<OpenDevice>> devices;
+  tenon_compile_callback compileCallback = nullptr;
+  void *compileContext = nullptr;
+
+  std::mutex cacheLock; ///< of the three below
   bool cacheTried = false;
   std::optional<Cache> cache;
   std::optional<std::string> compilerHash;
-  tenon_compile_callback compileCallback = nullptr;
-  void *compileContext = nullptr;
+
+  std::mutex compilingLock;                                     ///< of the map
+  std::map<std::string, std::shared_ptr<std::mutex>> compiling; ///< by key
 };
 
 } // namespace tenon::runtime

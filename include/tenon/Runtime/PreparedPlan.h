@@ -56,6 +56,11 @@ public:
   /// \p concrete, of `evaluate`, in the form of this class.
   void adopt(const ConcretePlan &concrete, Evaluation &result) const;
 
+  /// Turns \p evaluation, of operands with the same sizes and strides, into
+  /// that of operands with these addresses. False when one is misaligned.
+  bool rebind(std::span<const uint64_t> addresses,
+              Evaluation &evaluation) const;
+
   /// Writes the addresses of the workspaces into the argument segments.
   void bindWorkspaces(std::span<const uint64_t> addresses,
                       Evaluation &evaluation) const;
@@ -97,6 +102,16 @@ private:
   uint32_t symbolCount = 0;
   std::vector<int64_t> constants; ///< values of all steps that are constant
   std::vector<Step> steps;        ///< the others that something uses
+  struct Alignment {
+    uint32_t operand;
+    int64_t bytes;
+  };
+  std::vector<Alignment> alignments; ///< of base addresses
+  struct Pointer {
+    uint32_t offset; ///< in the argument segment
+    uint32_t operand;
+  };
+  std::vector<std::vector<Pointer>> pointers; ///< of each launch
   std::vector<uint32_t> kernargOffsets;
   uint32_t kernargBytes = 0;
 };

@@ -208,6 +208,10 @@ TEST(CApi, OperandsAreChecked) {
   EXPECT_EQ(tenon_kernel_operand(kernel, 3, &out), TENON_INVALID_ARGUMENT);
 
   Product call(4);
+  // A call that is right does not hide what is wrong with the next ones.
+  call.provideWorkspace(kernel);
+  ASSERT_EQ(tenon_launch(kernel, &call.arguments), TENON_OK)
+      << tenon_last_error();
   auto refused = [&](std::initializer_list<const char *> parts) {
     expectError(tenon_launch(kernel, &call.arguments), TENON_INVALID_ARGUMENT,
                 parts);
@@ -237,7 +241,7 @@ TEST(CApi, OperandsAreChecked) {
   call.arguments.operand_count = 3;
   call.arguments.struct_bytes = 8;
   refused({"struct_bytes is 8"});
-  EXPECT_EQ(session.counters().launches, 0u);
+  EXPECT_EQ(session.counters().launches, 1u);
 }
 
 // Schedules that share the depth of a product need workspaces; without them a
@@ -543,6 +547,44 @@ TEST(CApi, ThreadsShareKernels) {
   }
   EXPECT_EQ(session.counters().launches, 800u);
   EXPECT_EQ(session.counters().modules, 1u);
+}
+
+/// A compiler that writes when it begins and ends, and begins its work when two
+/// of its kind have begun, or after 20 seconds.
+static std::string meetingCompiler(const std::string &log) {
+  return script(
+      "meeting",
+      ("echo begin >> " + log + "\ni=0\nwhile [ $(grep -c begin " + log +
+       ") -lt 2 ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done\n" +
+       TENON_TOOL + " \"$@\"\ncode=$?\necho end >> " + log + "\nexit $code")
+          .c_str());
+}
+
+// Threads that need different kernels compile them at the same time; those that
+// need the same one compile it once.
+TEST(CApi, DifferentKeysCompileTogether) {
+  std::string log = folder() + "/compiles";
+  Session session("null", TENON_JIT_ALLOW, meetingCompiler(log), "");
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      tenon_kernel *kernel = nullptr;
+      EXPECT_EQ(tenon_kernel_get(session.device, "pack",
+                                 thread % 2 ? "N=32,K=64" : "N=32,K=128",
+                                 &kernel),
+                TENON_OK)
+          << tenon_last_error();
+    });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(session.counters().compiles, 2u);
+  EXPECT_EQ(session.counters().static_misses, 2u);
+  std::ifstream lines(log);
+  std::string first, second;
+  lines >> first >> second;
+  EXPECT_EQ(first + " " + second, "begin begin");
 }
 
 // Bytes of two FP4 values each are taken for FP4, with half the innermost size.

@@ -194,3 +194,22 @@ TEST(PlanBounds, ErrorsNameWhatIsMissing) {
       samplePlan(), std::vector<SizeBound>{{"N", int64_t(1) << 62}});
   EXPECT_FALSE(bool(huge));
 }
+
+// Operands of the same sizes at other addresses: the same as if all were
+// evaluated anew, and no misaligned one.
+TEST(PreparedPlan, RebindsAddresses) {
+  Plan plan = samplePlan();
+  PreparedPlan prepared(plan);
+  Evaluation evaluation;
+  SampleCall call(48);
+  ASSERT_TRUE(prepared.evaluate(call.operands(), {}, evaluation));
+  call.xAddress = 0x7000;
+  call.indexAddress = 0x9008;
+  std::vector<uint64_t> addresses = {call.xAddress, call.indexAddress};
+  ASSERT_TRUE(prepared.rebind(addresses, evaluation));
+  Evaluation expected;
+  ASSERT_TRUE(prepared.evaluate(call.operands(), {}, expected));
+  EXPECT_EQ(evaluation.kernargs, expected.kernargs);
+  addresses[0] += 8;
+  EXPECT_FALSE(prepared.rebind(addresses, evaluation));
+}
