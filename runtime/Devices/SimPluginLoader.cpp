@@ -6,19 +6,22 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 
 namespace tenon::runtime {
 
-/// The folder of the library that holds this function, through links; empty
-/// when it has no path.
+/// The folder of the library or program that holds this function, through
+/// links; empty when it has no path.
 static std::string folderOfThisLibrary() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void *>(&folderOfThisLibrary), &info) == 0 ||
       !info.dli_fname) {
     return "";
   }
-  char *real = realpath(info.dli_fname, nullptr);
+  // Of a program this is how it was called, which may be a name on the PATH.
+  bool isName = !std::strchr(info.dli_fname, '/');
+  char *real = realpath(isName ? "/proc/self/exe" : info.dli_fname, nullptr);
   std::string path = real ? real : info.dli_fname;
   std::free(real);
   size_t slash = path.rfind('/');
@@ -29,7 +32,10 @@ static Result<const TenonSimPlugin *> load() {
   const std::string name = "libtenon_sim.so";
   std::string reasons;
   std::string folder = folderOfThisLibrary();
-  for (const std::string &path : {folder.empty() ? "" : folder + name, name}) {
+  // The second is for programs that hold this function themselves.
+  for (const std::string &path :
+       {folder.empty() ? "" : folder + name,
+        folder.empty() ? "" : folder + "../lib/" + name, name}) {
     if (path.empty()) {
       continue;
     }

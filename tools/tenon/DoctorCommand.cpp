@@ -28,7 +28,7 @@ static std::string firstLine(const std::string &path) {
 }
 
 /// The kernel's driver of AMD GPUs.
-static json driver() {
+static json amdgpuDriver() {
   json result = {{"loaded", llvm::sys::fs::exists("/sys/module/amdgpu")},
                  {"kfd", llvm::sys::fs::exists("/dev/kfd")}};
   // Only that of ROCm's own package has a version.
@@ -43,7 +43,7 @@ static json driver() {
   return result;
 }
 
-static json hip() {
+static json hipLibrary() {
   runtime::HipReport report = runtime::reportHip();
   json result = {{"devices", report.devices}};
   if (!report.soname.empty()) {
@@ -58,7 +58,7 @@ static json hip() {
 }
 
 /// The code object manager of ROCm.
-static json comgr() {
+static json comgrLibrary() {
   for (const char *name : {"libamd_comgr.so.3", "libamd_comgr.so.2"}) {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -79,7 +79,7 @@ static json comgr() {
 
 /// What `python3` on the PATH is, and the torch that it would import; torch
 /// itself takes seconds to import and is not.
-static json python() {
+static json pythonProgram() {
   auto program = llvm::sys::findProgramByName("python3");
   llvm::SmallString<64> output;
   if (!program ||
@@ -109,7 +109,7 @@ static json python() {
   return result;
 }
 
-static json cache() {
+static json cacheFolder() {
   json result;
   if (runtime::Result<std::string> folder = runtime::defaultCacheFolder()) {
     result["folder"] = *folder;
@@ -131,7 +131,7 @@ static json cache() {
   return result;
 }
 
-static json bundle(const std::string &path) {
+static json bundleFile(const std::string &path) {
   json result = {{"path", path}};
   auto opened = runtime::Bundle::open(path);
   if (!opened) {
@@ -150,17 +150,17 @@ static json bundle(const std::string &path) {
 }
 
 static json examine(const std::vector<std::string> &bundles) {
-  json all = {{"tenon", TENON_VERSION}, {"llvm", TENON_LLVM_VERSION},
-              {"driver", driver()},     {"hip", hip()},
-              {"comgr", comgr()},       {"python", python()},
-              {"cache", cache()},       {"bundles", json::array()}};
+  json all = {{"tenon", TENON_VERSION},   {"llvm", TENON_LLVM_VERSION},
+              {"driver", amdgpuDriver()}, {"hip", hipLibrary()},
+              {"comgr", comgrLibrary()},  {"python", pythonProgram()},
+              {"cache", cacheFolder()},   {"bundles", json::array()}};
   std::string rocm = firstLine("/opt/rocm/.info/version");
   all["rocm"] = rocm.empty() ? json(nullptr) : json(rocm);
   auto plugin = runtime::loadSimPlugin();
   all["simulator"] =
       plugin ? json::object() : json{{"problem", plugin.error().message}};
   for (const std::string &path : bundles) {
-    all["bundles"].push_back(bundle(path));
+    all["bundles"].push_back(bundleFile(path));
   }
   return all;
 }
