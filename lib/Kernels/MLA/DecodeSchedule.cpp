@@ -114,6 +114,11 @@ mla::rankDecodeSchedules(spec::MlaDecodeOp op,
   for (int64_t rows = instructionRows; rows <= mostRows;
        rows += instructionRows) {
     for (int64_t keys : {32, 64}) {
+      // The search for a swizzle of 64 keys of several blocks of rows takes
+      // seconds.
+      if (rows > instructionRows && keys > 32) {
+        continue;
+      }
       // Of equal cost the one with fewer stages.
       for (int64_t stages = 2; stages <= mostStages; ++stages) {
         DecodeSchedule schedule{rows, keys, stages};
