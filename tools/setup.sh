@@ -16,9 +16,9 @@ packages=(
   zlib1g-dev libxxhash-dev cmake ninja-build ccache pkgconf python3
   python3-dev python3-numpy python3-venv)
 
-# What the Python package is built with, by their names on PyPI. Debian 12 does not
-# have them.
-python_packages=(nanobind==3.1.0 scikit-build-core==1.1.2)
+# What the Python package is built and tested with, by their names on PyPI. Debian 12
+# has the last only, and that for its own interpreter.
+python_packages=(nanobind==3.1.0 scikit-build-core==1.1.2 numpy)
 
 usage() {
   cat <<'TEXT'
@@ -28,7 +28,7 @@ Installs the missing system packages with apt (as root or through sudo),
 configures, and builds Tenon into build/ with clang 22, Ninja, ccache and lld.
 When no package is missing, apt is not called and no network is needed. The Python
 package is built in an environment of its own, build/python-env, into which pip puts
-nanobind; without it everything else is built.
+nanobind and NumPy; without it everything else is built.
 
   --no-root PREFIX  never call apt: take LLVM 22 (with MLIR, LLD and preferably
                     clang) from PREFIX, and the other libraries from where

@@ -259,7 +259,7 @@ TEST(GemmHarnessTest, PackedWeights) {
               dims(4, 18, k));
     EXPECT_EQ(call.error, "");
     const auto &image = call.operands.find(name)->image;
-    return image ? std::optional(image->size()) : std::nullopt;
+    return image ? std::optional(image->bytes) : std::nullopt;
   };
   EXPECT_EQ(sizeInMemory("bf16", 24, "weights"), 32U * 48);
   EXPECT_EQ(sizeInMemory("fp8", 48, "weights"), 32U * 48);
@@ -322,7 +322,7 @@ TEST(GemmHarnessTest, OrderOfAiter) {
   EXPECT_EQ(llvm::ArrayRef<uint8_t>(bytes).slice((32 + 16 + 1) * 16, 16),
             llvm::ArrayRef<uint8_t>(plain).slice(17 * 32 + 16, 16));
   // 48 rows and 2 blocks of scales are filled up to 256 and 8.
-  EXPECT_EQ(scales->image->size(), 256U * 8);
+  EXPECT_EQ(scales->image->bytes, 256U * 8);
   call.compute(Product(), 0, 3, 0, 48);
   EXPECT_TRUE(call.check().passed);
   EXPECT_EQ(Call(settings, dims(3, 40, 64)).error,
