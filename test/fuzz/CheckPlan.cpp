@@ -7,6 +7,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct CallData {
   std::vector<OperandArgument> operands;
   std::vector<int64_t> scalars;
   std::map<std::string, int64_t> symbols;
+  /// The greatest size that stands for each symbol in this call.
+  std::map<std::string, int64_t> bounds;
 };
 } // namespace
 
@@ -52,6 +55,11 @@ static CallData chooseCall(const Plan &plan, FuzzedDataProvider &data) {
       // A call that does not fit the plan.
       bool isOther = data.ConsumeIntegralInRange(0, 63) == 63;
       sizes.push_back(isOther ? chooseNumber(data) : size);
+      if (!dim.symbol.empty()) {
+        int64_t &bound =
+            call.bounds.try_emplace(dim.symbol, sizes.back()).first->second;
+        bound = std::max(bound, sizes.back());
+      }
     }
     uint64_t stride = 1;
     for (size_t dim = operand.dims.size(); dim-- > 0;) {
@@ -118,7 +126,7 @@ static void checkEvaluations(const Plan &plan, const CallData &call) {
   }
 
   std::vector<SizeBound> bounds;
-  for (const auto &[symbol, size] : call.symbols) {
+  for (const auto &[symbol, size] : call.bounds) {
     bounds.push_back({symbol, size});
   }
   for (size_t i = 0; i < plan.scalars.size(); ++i) {

@@ -257,7 +257,7 @@ tile.kernel @chosen(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 4 : i32} {
   tile.store %g, %v[%c0, %n] rows %i : tensor<64xi32> within [%n, %n] : tensor<64x8xf32>, !tile.view<2 x f32>
   %rows = tile.alloc_lds : !tile.lds<64xi64>
   %l = tile.alloc_lds : !tile.lds<64x8xf32>
-  // CHECK: tile.copy_to_lds %{{.*}}[%{{.*}}, %{{.*}}] rows %{{.*}} : <64xi64>, %{{.*}} : <2 x f32>, <64x8xf32> -> !tile.token
+  // CHECK: tile.copy_to_lds %{{.*}}[%{{.*}}, %{{.*}}] rows %{{.*}} : !tile.lds<64xi64>, %{{.*}} : <2 x f32>, <64x8xf32> -> !tile.token
   %t = tile.copy_to_lds %v[%c0, %n] rows %rows : !tile.lds<64xi64>, %l : !tile.view<2 x f32>, !tile.lds<64x8xf32> -> !tile.token
   tile.wait_copies %t : !tile.token
   tile.return
