@@ -178,7 +178,8 @@ std::string codegen::objection(const HotLoop &loop) {
     return "a loop with matrix instructions has " + std::to_string(loop.bytes) +
            " bytes of code, the limit is " + std::to_string(HotLoop::mostBytes);
   }
-  if (loop.registerMoves * HotLoop::productsPerMove > loop.products) {
+  if (loop.registerMoves * HotLoop::productsPerMove > loop.products &&
+      loop.registerMoves * HotLoop::instructionsPerMove > loop.instructions()) {
     return "a loop moves " + std::to_string(loop.registerMoves) +
            " registers for " + std::to_string(loop.products) +
            " matrix instructions, the limit is one for " +

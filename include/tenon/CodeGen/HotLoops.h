@@ -29,6 +29,14 @@ struct HotLoop {
   static constexpr uint64_t mostBytes = 32 << 10;
   /// Matrix instructions that a move wants at least.
   static constexpr unsigned productsPerMove = 16;
+  /// Instructions of any kind among which a move is not worth another schedule.
+  static constexpr unsigned instructionsPerMove = 32;
+
+  /// All instructions that are counted.
+  unsigned instructions() const {
+    return products + registerMoves + vectorAlu + scalarAlu + ldsReads +
+           copies + loads;
+  }
 };
 
 /// The hot loops of a kernel, in the order of their addresses.
