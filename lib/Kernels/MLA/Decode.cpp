@@ -8,8 +8,6 @@
 
 #include "../KernelArguments.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::kernels;
@@ -85,10 +83,17 @@ LogicalResult mla::lowerDecode(spec::MlaDecodeOp op, DictionaryAttr attribute,
   if (failed(target)) {
     return failure();
   }
-  // What works at a time: a workgroup per compute unit.
-  int64_t workgroups =
-      std::max<int64_t>(1, target->facts().computeUnits /
-                               llvm::divideCeil(shape.rows(), schedule->rows));
+  Value rows = plan.constant(shape.rows());
+  // Those of this call; packed requests may have as many as there can be.
+  Value liveRows = rows;
+  if (!op.isPacked()) {
+    Value queries = plan.size("q", 1);
+    plan.require(arith::CmpIPredicate::sle, queries,
+                 plan.constant(op.getMaxQueries()),
+                 "q: Q must be at most max_queries");
+    liveRows = plan.mul(queries, plan.constant(shape.heads));
+  }
+  Value rowBlocks = plan.ceilDiv(liveRows, plan.constant(schedule->rows));
   Value requests = plan.size("seq_len", 0);
   Value slots;
   if (op.getPlan()) {
@@ -96,6 +101,11 @@ LogicalResult mla::lowerDecode(spec::MlaDecodeOp op, DictionaryAttr attribute,
     plan.require(arith::CmpIPredicate::sge, slots, requests,
                  "plan must have at least two rows for each request");
   } else {
+    // What works at a time: a workgroup per compute unit.
+    Value workgroups =
+        plan.max(plan.constant(1),
+                 plan.floorDiv(plan.constant(target->facts().computeUnits),
+                               plan.max(plan.constant(1), rowBlocks)));
     slots = planSlots(plan, requests, workgroups);
     KernelArguments arguments(builder, plan);
     arguments.workspace(
@@ -103,7 +113,7 @@ LogicalResult mla::lowerDecode(spec::MlaDecodeOp op, DictionaryAttr attribute,
         plan.mul(plan.add(slots, requests), plan.constant(planColumns * 4)),
         /*zero=*/false);
     launchDecodePlan(op, arguments, plan, slots,
-                     {shape.rows(), workgroups, shape.ranks, shape.interleave},
+                     {liveRows, workgroups, shape.ranks, shape.interleave},
                      (name + "_parts_plan").str(), builder);
   }
 
@@ -114,22 +124,14 @@ LogicalResult mla::lowerDecode(spec::MlaDecodeOp op, DictionaryAttr attribute,
   if (!op.getPlan()) {
     arguments.statedWorkspace("plan", builder.getI32Type());
   }
-  Value rows = plan.constant(shape.rows());
   Value partRows = plan.mul(slots, rows);
   arguments.workspace("parts", f32,
                       plan.mul(partRows, plan.constant(valueColumns * 4)),
                       /*zero=*/false);
   arguments.workspace("part_lse", f32, plan.mul(partRows, plan.constant(4)),
                       /*zero=*/false);
-  Value rowBlocks = plan.ceilDiv(rows, plan.constant(schedule->rows));
   if (!op.isPacked()) {
-    Value queries = plan.size("q", 1);
-    plan.require(arith::CmpIPredicate::sle, queries,
-                 plan.constant(op.getMaxQueries()),
-                 "q: Q must be at most max_queries");
-    arguments.scalar32("Q", queries);
-    rowBlocks = plan.ceilDiv(plan.mul(queries, plan.constant(shape.heads)),
-                             plan.constant(schedule->rows));
+    arguments.scalar32("Q", plan.size("q", 1));
   }
   arguments.scalar32("slots", slots);
   arguments.scalar32("row_blocks", rowBlocks);

@@ -210,13 +210,12 @@ PlanKernel::overRequests(int64_t step, Carried initial,
 
 /// The estimated time of each try: tiles of FP32.
 Value PlanKernel::estimate(Value blocks, Value slots, Value work) {
-  double share = aloneShare / double(shape.workgroups);
-  int64_t moved = llvm::divideCeil(shape.rows, rowsPerBlock);
-  Value each = t.addf(blocks, t.constant(slotBlocks, blocks));
-  Value least = t.mulf(
-      t.addf(work, t.mulf(slots, t.constant(double(moved), slots))), share);
   Value number = toInteger(slots);
-  Value atOnce = all(shape.workgroups, number);
+  Value atOnce = all(args["workgroups"], number);
+  Value share = t.mulf(t.rcp(toFloat(atOnce)), aloneShare);
+  Value moved = toFloat(all(args["moved"], number));
+  Value each = t.addf(blocks, t.constant(slotBlocks, blocks));
+  Value least = t.mulf(t.addf(work, t.mulf(slots, moved)), share);
   Value rounds = make<arith::DivUIOp>(number, atOnce);
   Value rest = make<arith::SubIOp>(number, t.mul(rounds, atOnce));
   Value full = t.mulf(toFloat(rounds), t.mulf(each, aloneShare));
@@ -410,8 +409,8 @@ void PlanKernel::write() {
 // Launches
 //===----------------------------------------------------------------------===//
 
-Value mla::planSlots(PlanBuilder &plan, Value requests, int64_t workgroups) {
-  return plan.add(requests, plan.max(requests, plan.constant(workgroups)));
+Value mla::planSlots(PlanBuilder &plan, Value requests, Value workgroups) {
+  return plan.add(requests, plan.max(requests, workgroups));
 }
 
 void mla::launchDecodePlan(spec::SpecOpInterface op, KernelArguments &arguments,
@@ -429,6 +428,9 @@ void mla::launchDecodePlan(spec::SpecOpInterface op, KernelArguments &arguments,
   arguments.scalar32("requests", requests);
   arguments.scalar32("slots", slots);
   arguments.scalar32("cp_rank", plan.scalar("cp_rank"));
+  arguments.scalar32("workgroups", shape.workgroups);
+  arguments.scalar32("moved",
+                     plan.ceilDiv(shape.rows, plan.constant(rowsPerBlock)));
   plan.launch(name, requests, plan.constant(1), plan.constant(1), 64);
   tile::KernelOp kernel = arguments.createKernel(op->getLoc(), name,
                                                  /*waves=*/1);
@@ -453,7 +455,8 @@ LogicalResult mla::lowerPlan(spec::MlaPlanOp op, DictionaryAttr schedule,
   Value slots = plan.sub(plan.size("plan", 0), requests);
   plan.require(arith::CmpIPredicate::sge, slots, requests,
                "N must be at least 2 B");
-  DecodePlanShape shape{int64_t(op.getRows()), int64_t(op.getWorkgroups()),
+  DecodePlanShape shape{plan.constant(op.getRows()),
+                        plan.constant(op.getWorkgroups()),
                         int64_t(op.getCpSize()), int64_t(op.getCpInterleave())};
   launchDecodePlan(op, arguments, plan, slots, shape, name, builder);
   return success();

@@ -13,10 +13,11 @@ namespace tenon::kernels::mla {
 /// Slots of a plan begin at multiples of as many keys.
 inline constexpr int64_t planKeys = 64;
 
-/// What the rule of tenon.mla_plan depends on besides the lengths.
+/// What the rule of tenon.mla_plan depends on besides the lengths. Values are
+/// expressions of the launch plan.
 struct DecodePlanShape {
-  int64_t rows;       ///< heads times queries of a request
-  int64_t workgroups; ///< slots that are worked on at a time
+  mlir::Value rows;       ///< heads times queries of a request
+  mlir::Value workgroups; ///< slots that are worked on at a time, at least 1
   int64_t cpSize;
   int64_t cpInterleave;
 };
@@ -25,7 +26,7 @@ struct DecodePlanShape {
 /// plan, for as many requests (an expression of \p plan): one per request, and
 /// enough to split what does not fill the chip.
 mlir::Value planSlots(PlanBuilder &plan, mlir::Value requests,
-                      int64_t workgroups);
+                      mlir::Value workgroups);
 
 /// Adds the launch of the kernel \p name that writes a plan of \p slots slots
 /// for seq_len and cp_rank of the op. \p arguments has nothing yet but the
