@@ -20,7 +20,10 @@ tile.kernel @k(%in: !tile.ptr<f32>, %fp8: !tile.ptr<f8E4M3FN>, %fp4: !tile.ptr<i
   %o4 = tile.view %fp4 strides [64, 1] bytes %fp4_bytes : !tile.ptr<i8> -> !tile.view<2 x i8>
   %os = tile.view %scales strides [4, 1] bytes %scale_bytes : !tile.ptr<f32> -> !tile.view<2 x f32>
   %x = tile.load %v[%c0, %c0] : !tile.view<2 x f32> -> tensor<32x128xf32>
-  %blocks = tile.split %x dim 1 block 32 : tensor<32x128xf32> -> tensor<32x32x4xf32>
+  %zero = arith.constant dense<0.0> : tensor<32x128xf32>
+  %negative = arith.subf %zero, %x : tensor<32x128xf32>
+  %magnitude = arith.maxnumf %x, %negative : tensor<32x128xf32>
+  %blocks = tile.split %magnitude dim 1 block 32 : tensor<32x128xf32> -> tensor<32x32x4xf32>
   %max = tile.reduce max %blocks dims [1] : tensor<32x32x4xf32> -> tensor<32x4xf32>
   %c8 = tile.quantize %x, %max dim 1 {saturate} : tensor<32x128xf32>, tensor<32x4xf32> -> tensor<32x128xf8E4M3FN>
   %c4 = tile.quantize %x, %max dim 1 : tensor<32x128xf32>, tensor<32x4xf32> -> tensor<32x64xi8>
