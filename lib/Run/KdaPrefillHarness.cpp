@@ -4,6 +4,7 @@
 #include "KdaPrefillHarness.h"
 #include "KdaParams.h"
 #include "KdaPlanHarness.h"
+#include "PlanRows.h"
 
 #include "tenon/Reference/KdaDecode.h"
 #include "tenon/Reference/KdaPrefill.h"
@@ -250,15 +251,7 @@ KdaPrefillHarness::generateIntegers(llvm::StringRef operand,
     return std::optional(std::move(offsets));
   }
   if (operand == "plan") {
-    auto rows = reference::kdaPlan(boundaries, dims.at("C"));
-    if (!rows) {
-      return llvm::make_error<InputError>(llvm::toString(rows.takeError()));
-    }
-    std::vector<int32_t> values;
-    for (const auto &row : *rows) {
-      values.insert(values.end(), row.begin(), row.end());
-    }
-    return std::optional(std::move(values));
+    return planIntegers(reference::kdaPlan(boundaries, dims.at("C")));
   }
   return std::optional<std::vector<int32_t>>();
 }

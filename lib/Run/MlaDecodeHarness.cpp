@@ -3,6 +3,7 @@
 
 #include "MlaDecodeHarness.h"
 #include "KdaPlanHarness.h"
+#include "PlanRows.h"
 
 #include "tenon/Reference/MlaDecode.h"
 #include "tenon/Run/Run.h"
@@ -356,15 +357,7 @@ MlaDecodeHarness::generateIntegers(llvm::StringRef operand,
     return pages(keys, dims, key);
   }
   if (operand == "plan") {
-    auto rows = reference::mlaPlan(planParams, keys, dims.at("N"));
-    if (!rows) {
-      return llvm::make_error<InputError>(llvm::toString(rows.takeError()));
-    }
-    std::vector<int32_t> values;
-    for (const auto &row : *rows) {
-      values.insert(values.end(), row.begin(), row.end());
-    }
-    return std::optional(std::move(values));
+    return planIntegers(reference::mlaPlan(planParams, keys, dims.at("N")));
   }
   return std::optional<std::vector<int32_t>>();
 }

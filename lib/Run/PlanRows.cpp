@@ -3,6 +3,8 @@
 
 #include "PlanRows.h"
 
+#include "tenon/Run/Run.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tenon;
@@ -22,4 +24,16 @@ void PlanRows::piece(uint64_t, llvm::function_ref<void(Region &&)> emit) const {
     }
     emit(std::move(region));
   }
+}
+
+llvm::Expected<std::optional<std::vector<int32_t>>>
+run::planIntegers(llvm::Expected<std::vector<std::array<int32_t, 4>>> rows) {
+  if (!rows) {
+    return llvm::make_error<InputError>(llvm::toString(rows.takeError()));
+  }
+  std::vector<int32_t> values;
+  for (const auto &row : *rows) {
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  return std::optional(std::move(values));
 }

@@ -28,6 +28,11 @@ private:
   std::string what;
 };
 
+/// The values of an operand `plan` that is not given: \p rows, one behind the
+/// other. Errors of theirs are those of the input.
+llvm::Expected<std::optional<std::vector<int32_t>>>
+planIntegers(llvm::Expected<std::vector<std::array<int32_t, 4>>> rows);
+
 } // namespace tenon::run
 
 #endif // TENON_LIB_RUN_PLANROWS_H
