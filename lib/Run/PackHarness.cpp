@@ -56,18 +56,54 @@ private:
   std::vector<std::pair<std::string, Bytes>> results;
 };
 
-class PackHarness : public Harness {
+/// What the packing of one pair of weights and scales and that of experts have
+/// in common: results are bytes, and every one of them is compared.
+class OrderHarness : public Harness {
+public:
+  OrderHarness(reference::WeightOrder order, ElementType weights)
+      : order(order), weights(weights) {}
+
+  llvm::Expected<std::optional<std::vector<int32_t>>>
+  generateIntegers(llvm::StringRef, const Views &, const Dims &,
+                   uint64_t) const override {
+    return std::optional<std::vector<int32_t>>();
+  }
+  reference::Distribution distribution(llvm::StringRef operand) const override {
+    return reference::gemmDistribution(
+        operand == "scales" ? "weight_scale" : "weights", weights, weights);
+  }
+  std::optional<llvm::DenseSet<uint64_t>>
+  liveRows(llvm::StringRef, const Views &, const Dims &) const override {
+    return std::nullopt;
+  }
+  double tolerance(llvm::StringRef) const override { return 0; }
+  /// 1024 bytes are one load and one store of a wave.
+  uint64_t floorPerUnit() const override { return 2; }
+  std::string unitName() const override { return "KiB"; }
+
+protected:
+  bool isAiter() const { return order == reference::WeightOrder::Aiter; }
+
+  reference::WeightOrder order;
+  ElementType weights;
+};
+
+/// The type of the elements of \p op's weights.
+ElementType weightType(spec::PackOp op) {
+  mlir::Type element =
+      llvm::cast<mlir::MemRefType>(op.getWeights().getType()).getElementType();
+  return llvm::isa<mlir::BFloat16Type>(element)       ? ElementType::BF16
+         : llvm::isa<mlir::Float8E4M3FNType>(element) ? ElementType::FP8E4M3
+                                                      : ElementType::FP4E2M1;
+}
+
+class PackHarness : public OrderHarness {
 public:
   explicit PackHarness(spec::PackOp op)
-      : order(hostOrder(op.getWeightOrder())) {
+      : OrderHarness(hostOrder(op.getWeightOrder()), weightType(op)),
+        hasScales(static_cast<bool>(op.getScales())) {
     auto type = llvm::cast<mlir::MemRefType>(op.getWeights().getType());
     isDynamic = {type.isDynamicDim(0), type.isDynamicDim(1)};
-    mlir::Type element = type.getElementType();
-    weights = llvm::isa<mlir::BFloat16Type>(element) ? ElementType::BF16
-              : llvm::isa<mlir::Float8E4M3FNType>(element)
-                  ? ElementType::FP8E4M3
-                  : ElementType::FP4E2M1;
-    hasScales = static_cast<bool>(op.getScales());
   }
 
   llvm::Error completeDims(Dims &dims) const override {
@@ -85,32 +121,13 @@ public:
     }
     return llvm::Error::success();
   }
-  llvm::Expected<std::optional<std::vector<int32_t>>>
-  generateIntegers(llvm::StringRef, const Views &, const Dims &,
-                   uint64_t) const override {
-    return std::optional<std::vector<int32_t>>();
-  }
-  reference::Distribution distribution(llvm::StringRef operand) const override {
-    return reference::gemmDistribution(
-        operand == "scales" ? "weight_scale" : "weights", weights, weights);
-  }
-  std::optional<llvm::DenseSet<uint64_t>>
-  liveRows(llvm::StringRef, const Views &, const Dims &) const override {
-    return std::nullopt;
-  }
   std::optional<uint64_t> storedBytes(llvm::StringRef operand,
                                       const TensorView &view) const override;
   llvm::Expected<std::unique_ptr<Expectation>>
   expect(const Views &operands, const Dims &) const override;
-  double tolerance(llvm::StringRef) const override { return 0; }
-  /// 1024 bytes are one load and one store of a wave.
-  uint64_t floorPerUnit() const override { return 2; }
-  std::string unitName() const override { return "KiB"; }
 
 private:
-  reference::WeightOrder order;
   std::array<bool, 2> isDynamic;
-  ElementType weights;
   bool hasScales;
 };
 } // namespace
@@ -123,8 +140,8 @@ std::optional<uint64_t> PackHarness::storedBytes(llvm::StringRef operand,
            8;
   }
   if (operand == "packed_scales") {
-    bool isAiter = order == reference::WeightOrder::Aiter;
-    return llvm::alignTo(rows, isAiter ? 256 : 32) * llvm::alignTo(columns, 8);
+    return llvm::alignTo(rows, isAiter() ? 256 : 32) *
+           llvm::alignTo(columns, 8);
   }
   return std::nullopt;
 }
@@ -178,10 +195,10 @@ PackHarness::expect(const Views &operands, const Dims &) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-class MoePackHarness : public Harness {
+class MoePackHarness : public OrderHarness {
 public:
   explicit MoePackHarness(spec::MoePackOp op)
-      : order(hostOrder(op.getWeightOrder())),
+      : OrderHarness(hostOrder(op.getWeightOrder()), ElementType::FP4E2M1),
         interleaved(op.getInterleaved()) {}
 
   llvm::Error completeDims(Dims &dims) const override {
@@ -191,30 +208,12 @@ public:
     }
     return llvm::Error::success();
   }
-  llvm::Expected<std::optional<std::vector<int32_t>>>
-  generateIntegers(llvm::StringRef, const Views &, const Dims &,
-                   uint64_t) const override {
-    return std::optional<std::vector<int32_t>>();
-  }
-  reference::Distribution distribution(llvm::StringRef operand) const override {
-    return reference::gemmDistribution(
-        operand == "scales" ? "weight_scale" : "weights", ElementType::FP4E2M1,
-        ElementType::FP4E2M1);
-  }
-  std::optional<llvm::DenseSet<uint64_t>>
-  liveRows(llvm::StringRef, const Views &, const Dims &) const override {
-    return std::nullopt;
-  }
   std::optional<uint64_t> storedBytes(llvm::StringRef operand,
                                       const TensorView &view) const override;
   llvm::Expected<std::unique_ptr<Expectation>>
   expect(const Views &operands, const Dims &) const override;
-  double tolerance(llvm::StringRef) const override { return 0; }
-  uint64_t floorPerUnit() const override { return 2; }
-  std::string unitName() const override { return "KiB"; }
 
 private:
-  reference::WeightOrder order;
   bool interleaved;
 };
 } // namespace
@@ -228,9 +227,8 @@ MoePackHarness::storedBytes(llvm::StringRef operand,
     return experts * llvm::alignTo(rows, 16) * columns / 2;
   }
   if (operand == "packed_scales") {
-    bool isAiter = order == reference::WeightOrder::Aiter;
-    uint64_t filled = isAiter ? llvm::alignTo(experts * rows, 256)
-                              : experts * llvm::alignTo(rows, 32);
+    uint64_t filled = isAiter() ? llvm::alignTo(experts * rows, 256)
+                                : experts * llvm::alignTo(rows, 32);
     return filled * llvm::alignTo(columns, 8);
   }
   return std::nullopt;
