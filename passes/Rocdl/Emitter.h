@@ -88,6 +88,7 @@ struct BufferAccess {
   mlir::Value offset;        ///< per lane, bytes
   mlir::Value uniformOffset; ///< bytes, not range-checked
   mlir::Value resource;
+  mlir::Value farRow = {}; ///< i32: `resource` is to be that of this row
 };
 
 /// Where a buffer, or a stage of it, lies in LDS.
@@ -216,8 +217,8 @@ private:
                               const layout::Layout &layout,
                               const BufferView &view,
                               llvm::MutableArrayRef<BufferAccess> accesses);
-  mlir::Value farRow(const BufferView &view, mlir::Value row,
-                     mlir::Value isNone);
+  void findFarRow(const BufferView &view, BufferAccess &access,
+                  const BufferAccess *previous);
   mlir::LogicalResult emitStore(tile::StoreOp op);
   mlir::Value toVector(const Parts &parts, int64_t first, unsigned count);
   void appendVector(llvm::SmallVectorImpl<mlir::Value> &elements,

@@ -414,45 +414,52 @@ LogicalResult Emitter::addRows(Operation *op, Value rows, bool far,
   }
   OpFoldResult rowBytes = view.strideBytes.front();
   SmallVector<int64_t> toRow = layout.sliceRegisterMap(others);
-  /// By row: its offset, or its descriptor.
+  /// By row: its offset.
   std::map<int64_t, Value> places;
   for (BufferAccess &access : accesses) {
+    Value row = element(parts(rows), toRow[access.first]);
+    if (far) {
+      access.farRow = row;
+      continue;
+    }
     Value &place = places[toRow[access.first]];
     if (!place) {
-      Value row = element(parts(rows), toRow[access.first]);
-      if (far) {
-        // A statement with effects: rows whose accesses come later are not
-        // looked at earlier, for which there are not enough scalar registers.
-        row = LLVM::InlineAsmOp::create(
-                  b, loc, row.getType(), row, /*asm_string=*/"",
-                  /*constraints=*/"=v,0", /*has_side_effects=*/true,
-                  /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                  LLVM::AsmDialectAttr(), ArrayAttr())
-                  .getResult(0);
-        row = ROCDL::ReadfirstlaneOp::create(b, loc, row.getType(), row);
-      }
       Value isNone =
           LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, row, i32(0));
-      if (far) {
-        place = farRow(view, row, isNone);
-      } else {
-        // Beyond every bound, whatever is added below 2^31.
-        Value outside = i32(std::numeric_limits<int32_t>::max() - 15);
-        place = LLVM::SelectOp::create(b, loc, isNone, outside,
-                                       scaledBytes(row, rowBytes));
-      }
+      // Beyond every bound, whatever is added below 2^31.
+      Value outside = i32(std::numeric_limits<int32_t>::max() - 15);
+      place = LLVM::SelectOp::create(b, loc, isNone, outside,
+                                     scaledBytes(row, rowBytes));
     }
-    if (far) {
-      access.resource = place;
-    } else {
-      access.offset = LLVM::AddOp::create(b, loc, access.offset, place);
-    }
+    access.offset = LLVM::AddOp::create(b, loc, access.offset, place);
   }
   return success();
 }
 
-/// The descriptor of a row of \p view, empty where it \p isNone.
-Value Emitter::farRow(const BufferView &view, Value row, Value isNone) {
+/// Gives \p access the descriptor of its own row of \p view, empty where the
+/// row is negative, unless \p previous has it: to be called where the access
+/// is.
+void Emitter::findFarRow(const BufferView &view, BufferAccess &access,
+                         const BufferAccess *previous) {
+  if (!access.farRow) {
+    return;
+  }
+  if (previous && previous->farRow == access.farRow) {
+    access.resource = previous->resource;
+    return;
+  }
+  // A statement with effects: rows whose accesses come later are not looked at
+  // earlier, for which there are not enough scalar registers.
+  Type i32Type = access.farRow.getType();
+  Value row = LLVM::InlineAsmOp::create(
+                  b, loc, i32Type, access.farRow, /*asm_string=*/"",
+                  /*constraints=*/"=v,0", /*has_side_effects=*/true,
+                  /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                  LLVM::AsmDialectAttr(), ArrayAttr())
+                  .getResult(0);
+  row = ROCDL::ReadfirstlaneOp::create(b, loc, i32Type, row);
+  Value isNone =
+      LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, row, i32(0));
   Type i64 = b.getI64Type();
   auto wide = [&](Value value) -> Value {
     return LLVM::ZExtOp::create(b, loc, i64, value);
@@ -467,8 +474,8 @@ Value Emitter::farRow(const BufferView &view, Value row, Value isNone) {
   Value pointer =
       LLVM::GEPOp::create(b, loc, view.pointer.getType(), b.getI8Type(),
                           view.pointer, ArrayRef<LLVM::GEPArg>{offset});
-  return makeResource(pointer,
-                      LLVM::SelectOp::create(b, loc, isNone, none, view.bytes));
+  access.resource = makeResource(
+      pointer, LLVM::SelectOp::create(b, loc, isNone, none, view.bytes));
 }
 
 template <typename AccessOp>
@@ -510,7 +517,10 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   loaded.width = accesses->front().count;
   Value policy = i32((op.getNontemporal() ? nontemporalPolicy : 0) |
                      (op.getCoherent() ? coherentPolicy : 0));
-  for (const BufferAccess &access : *accesses) {
+  const BufferAccess *previous = nullptr;
+  for (BufferAccess &access : *accesses) {
+    findFarRow(view, access, previous);
+    previous = &access;
     Value raw = ROCDL::RawPtrBufferLoadOp::create(
         b, loc, accessType(b, access.count * view.elementBytes),
         access.resource, access.offset, access.uniformOffset, policy,
@@ -560,10 +570,14 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
                  (op.getCoherent() ? coherentPolicy : 0);
   bool byAll = !mask->any();
   guarded(*mask, [this, view, accesses = std::move(*accesses), storeLoc, bits,
-                  byAll, value = op.getValue(), store = op.getOperation()] {
+                  byAll, value = op.getValue(),
+                  store = op.getOperation()]() mutable {
     loc = storeLoc;
     Value policy = i32(bits);
-    for (const BufferAccess &access : accesses) {
+    const BufferAccess *previous = nullptr;
+    for (BufferAccess &access : accesses) {
+      findFarRow(view, access, previous);
+      previous = &access;
       Value vector = toVector(parts(value), access.first, access.count);
       Type type = accessType(b, access.count * view.elementBytes);
       Value raw =

@@ -30,11 +30,6 @@ static constexpr StringRef residentName = "prologue_workgroups";
 FailureOr<SmallVector<DictionaryAttr>>
 kda::rankPrefillSchedules(spec::KdaPrefillOp op,
                           const target::TargetInfo &target) {
-  if (op.getRow() && op.getProducts() == spec::Products::FP32) {
-    return op.emitOpError("row together with products = fp32 is part of the "
-                          "contract, but no kernel does it yet: its walk does "
-                          "not fit the registers");
-  }
   Builder builder(op.getContext());
   SmallVector<DictionaryAttr> schedules;
   for (int64_t workgroups : {2, 1}) {

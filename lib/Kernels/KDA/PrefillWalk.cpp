@@ -296,17 +296,20 @@ Value Walk::rowsOf(Value chunk) {
   return t.select(isThere, t.create<arith::MinSIOp>(left, t.i32(T)), zero);
 }
 
-/// Finishes the rows of the chunk before \p chunk, whose \p names are known
-/// where rows have any, and gives the step that stores them.
-std::function<void()> Walk::planStore(const Carried &carried, Value chunk,
+/// The offset of rows one chunk ahead of those at \p offset; none where rows
+/// have names.
+Value Walk::rowsBefore(Value offset) {
+  return offset ? sub(offset, t.wideMul(args["out_stride"], t.i64(T)))
+                : Value();
+}
+
+/// Finishes \p out, the rows of \p chunk (-1: of none), which begin \p offset
+/// bytes behind the group's first in the operand out, or are those of \p names
+/// where rows have any; gives the step that stores them.
+std::function<void()> Walk::planStore(Value out, Value chunk, Value offset,
                                       Value names) {
-  Value count = rowsOf(sub(chunk, one));
-  Value offset;
-  if (!hasRows()) {
-    Value back = t.wideMul(args["out_stride"], t.i64(T));
-    offset = sub(carried.rowOffset, back);
-  }
-  Value result = carried.out;
+  Value count = rowsOf(chunk);
+  Value result = out;
   if (shape.outputNorm) {
     layout::Layout shared = sharedSumsLayout();
     Value sums = t.create<tile::LdsLoadOp>(type(shared, f32), sumsBuffer);
@@ -359,9 +362,8 @@ void Walk::chunk(Carried &carried, Value i) {
   if (isAhead && hasOut() && shape.outputNorm) {
     loadGate();
   }
-  if (hasOut() && hasRows()) {
-    Value before = sub(i, one);
-    names = loadRowNames(t.mul(before, t.i32(T)), rowsOf(before));
+  if (storesLate() && hasRows()) {
+    names = loadRowNames(sub(i, one));
   }
   t.create<tile::OrderFenceOp>();
 
@@ -369,8 +371,9 @@ void Walk::chunk(Carried &carried, Value i) {
   Steps accesses;
   SmallVector<Value> newK, newAqk, newDecay, newQ, newW;
   // First, since its registers are wanted.
-  if (hasOut()) {
-    accesses.push_back(planStore(carried, i, names));
+  if (storesLate()) {
+    accesses.push_back(planStore(carried.out, sub(i, one),
+                                 rowsBefore(carried.rowOffset), names));
   }
   if (isAhead) {
     planDecayCopy(carried.offset, hasNext(1), carried.stage, 1, newDecay,
@@ -432,12 +435,17 @@ void Walk::chunk(Carried &carried, Value i) {
   planProduct(vRounded, read(k, carried.stage, state), decayed, 8, products);
   interleave(products, accesses);
 
+  if (storesLate()) {
+    carried.out = o;
+  } else if (hasOut()) {
+    if (shape.outputNorm) {
+      t.create<tile::BarrierOp>();
+    }
+    planStore(o, i, carried.rowOffset, hasRows() ? loadRowNames(i) : Value())();
+  }
   carried.state = decayed;
   carried.stage = sub(one, carried.stage);
   carried.offset = t.add(carried.offset, blockBytes);
-  if (hasOut()) {
-    carried.out = o;
-  }
   if (carried.rowOffset) {
     carried.rowOffset =
         t.add(carried.rowOffset, t.wideMul(args["out_stride"], t.i64(T)));
@@ -500,7 +508,8 @@ void Walk::write(tile::KernelOp kernel) {
     auto perColumn = RankedTensorType::get({D}, f32, attr(state.slice({0})));
     carried.carry = t.create<arith::ConstantOp>(
         DenseElementsAttr::get(perColumn, b.getF32FloatAttr(1.0f).getValue()));
-  } else {
+  }
+  if (storesLate()) {
     carried.out = zeros(type(outs, f32));
   }
   if (hasCheckpoints()) {
@@ -518,13 +527,12 @@ void Walk::write(tile::KernelOp kernel) {
   if (isGroups()) {
     storeGroup(carried);
   } else {
-    t.create<tile::BarrierOp>();
-    Value names;
-    if (hasRows()) {
-      Value before = sub(chunks, one);
-      names = loadRowNames(t.mul(before, t.i32(T)), rowsOf(before));
+    if (storesLate()) {
+      t.create<tile::BarrierOp>();
+      Value last = sub(chunks, one);
+      planStore(carried.out, last, rowsBefore(carried.rowOffset),
+                hasRows() ? loadRowNames(last) : Value())();
     }
-    planStore(carried, chunks, names)();
     t.store(carried.state, stateView("state", slot, both(no(null), isLast)),
             {zero, zero});
   }

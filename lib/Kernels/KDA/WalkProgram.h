@@ -56,7 +56,7 @@ private:
   /// What an iteration hands to the next.
   struct Carried {
     mlir::Value state;
-    mlir::Value out;    ///< o, times the gate with output norm; none of groups
+    mlir::Value out;    ///< o, times the gate with output norm, if stored late
     mlir::Value carry;  ///< of groups, the product of the decays
     mlir::Value stage;  ///< i32
     mlir::Value offset; ///< i64: of the chunk in workspaces of [128, 64]
@@ -118,6 +118,9 @@ private:
   mlir::Value rowsView(llvm::StringRef operand, mlir::Value offset,
                        mlir::Value rows);
   mlir::Value loadRowNames(mlir::Value before, mlir::Value count);
+  mlir::Value loadRowNames(mlir::Value chunk) {
+    return loadRowNames(t.mul(chunk, t.i32(T)), rowsOf(chunk));
+  }
   void storeOut(mlir::Value out, mlir::Value offset, mlir::Value count,
                 mlir::Value names);
   mlir::Value inputsOf(mlir::Value token, mlir::Value isThere);
@@ -145,8 +148,9 @@ private:
   void copyChunk(Carried &carried);
   void storeSquares(mlir::Value o);
   mlir::Value rowsOf(mlir::Value chunk);
-  std::function<void()> planStore(const Carried &carried, mlir::Value chunk,
-                                  mlir::Value names);
+  mlir::Value rowsBefore(mlir::Value offset);
+  std::function<void()> planStore(mlir::Value out, mlir::Value chunk,
+                                  mlir::Value offset, mlir::Value names);
   void chunk(Carried &carried, mlir::Value i);
   void walkChunks(Carried &carried, mlir::Value begin, mlir::Value end);
   llvm::SmallVector<mlir::Value>
@@ -174,6 +178,9 @@ private:
 
   bool hasOut() const { return !isGroups(); }
   bool isGroups() const { return shape.pass == WalkPass::Groups; }
+  /// Whether rows of out are stored a chunk later, among its products; where
+  /// operands are FP32, registers have no room for that.
+  bool storesLate() const { return hasOut() && stages == 2; }
   bool hasRows() const { return args.count("row"); }
   bool hasCheckpoints() const {
     return hasOut() && args.count("checkpoint_offset");
