@@ -204,6 +204,25 @@ static void visitKeys(const MlaDecode &op, const TensorView &kv,
   }
 }
 
+void MlaDecode::divide(llvm::ArrayRef<std::array<int32_t, 4>> slots) {
+  slotBegins.assign(requests(), {});
+  for (auto [request, begin, end, count] : slots) {
+    if (request >= 0 && request < requests()) {
+      slotBegins[request].insert(begin);
+    }
+  }
+}
+
+/// A weight as the kernel rounds it. Rescaling is by powers of two, so that it
+/// matters to weights below the normal FP8 numbers alone, those below 2^-14,
+/// against which maximum \p met they were rounded before \p greatest was found.
+/// Of hundreds of thousands of keys such weights are a good part of the sum.
+static double roundedWeight(double score, double met, double greatest) {
+  constexpr ElementType fp8 = ElementType::FP8E4M3;
+  uint64_t code = encode(fp8, std::exp2(score - met) * 256);
+  return decode(fp8, code) / 256 * std::exp2(met - greatest);
+}
+
 std::vector<AttendedRow> MlaDecode::attend(int64_t request,
                                            llvm::ArrayRef<int64_t> rows) const {
   size_t count = rows.size();
@@ -237,14 +256,28 @@ std::vector<AttendedRow> MlaDecode::attend(int64_t request,
     for (double score : scores[i]) {
       most = std::max(most, score);
     }
-    // Rounded up: rescaling is by powers of two then, and the weights that are
-    // rounded do not depend on the order of the keys.
+    // Rounded up: rescaling is by powers of two then.
     greatest.push_back(std::ceil(most));
     result[i].values.assign(mlaValueColumns, 0.0);
     if (params.roundsToFp8) {
       result[i].rounded.assign(mlaValueColumns, 0.0);
     }
   }
+  // The greatest score that the slot of a key has met by then, rounded up.
+  std::vector<double> met(count);
+  auto meet = [&](int64_t key, size_t i) {
+    if (key % mlaPlanKeys != 0) {
+      return;
+    }
+    if (key == 0 ||
+        (!slotBegins.empty() && slotBegins[request].contains(key))) {
+      met[i] = -std::numeric_limits<double>::infinity();
+    }
+    int64_t blockEnd = std::min(key + mlaPlanKeys, seen[i]);
+    for (int64_t other = key; other < blockEnd; ++other) {
+      met[i] = std::max(met[i], std::ceil(scores[i][other]));
+    }
+  };
   auto add = [](std::vector<double> &into, double weight, const double *from) {
     for (int64_t c = 0; c < mlaValueColumns; ++c) {
       into[c] += weight * from[c];
@@ -260,9 +293,10 @@ std::vector<AttendedRow> MlaDecode::attend(int64_t request,
                 sums[i] += weight;
                 add(result[i].values, weight, values);
                 if (params.roundsToFp8) {
-                  constexpr ElementType fp8 = ElementType::FP8E4M3;
-                  double rounded = decode(fp8, encode(fp8, weight * 256)) / 256;
-                  add(result[i].rounded, rounded, values);
+                  meet(key, i);
+                  add(result[i].rounded,
+                      roundedWeight(scores[i][key], met[i], greatest[i]),
+                      values);
                 }
               }
             });

@@ -9,6 +9,7 @@
 #include "tenon/Reference/Region.h"
 #include "tenon/Reference/Tensor.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -33,7 +34,8 @@ struct MlaDecodeParams {
 /// Attention of some rows of one request over the keys that they see.
 struct AttendedRow {
   std::vector<double> values; ///< 512 columns; 0 of a row without keys
-  /// With weights that were rounded; empty unless they are.
+  /// With weights that were rounded, each against the greatest score that its
+  /// slot has met by then, 64 keys at a time; empty unless they are.
   std::vector<double> rounded;
   double lse; ///< minus infinity of a row without keys
 };
@@ -62,6 +64,10 @@ public:
   /// The page and the row in it of a key of this rank.
   std::pair<int64_t, int64_t> place(int64_t request, int64_t key) const;
 
+  /// Slots as a plan has them: request, first key, end of the keys, and slots
+  /// of the request. Without them a request is one slot.
+  void divide(llvm::ArrayRef<std::array<int32_t, 4>> slots);
+
   /// Attention of the rows \p rows of a request.
   std::vector<AttendedRow> attend(int64_t request,
                                   llvm::ArrayRef<int64_t> rows) const;
@@ -84,6 +90,8 @@ private:
   MlaDecodeParams params;
   TensorView q, qRope, qoIndptr, kv, blockTable, seqLen, qScale, kvScale, out,
       lse;
+  /// First keys of slots, by request.
+  std::vector<llvm::DenseSet<int64_t>> slotBegins;
 };
 
 /// The distribution of a generated operand of tenon.mla_decode whose codes are

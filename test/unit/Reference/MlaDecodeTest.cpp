@@ -274,6 +274,28 @@ TEST(MlaDecode, WeightsInFp8) {
   EXPECT_NE(row.rounded[2], row.values[2]);
 }
 
+// Tiny weights keep the bits that the maximum of their slot leaves them. That
+// of key 64 is 2^-16.875: against 1 it becomes the least FP8 number, 2^-9 *
+// 2^-8, and in a slot of its own, against 2^-16, it is 139.6 and becomes 144.
+TEST(MlaDecode, WeightsInFp8BySlot) {
+  Problem problem(1, 1, 1, 2, 64, ElementType::FP8E4M3);
+  problem.params.roundsToFp8 = true;
+  problem.qScale = problem.kvScale = 1;
+  problem.params.scale = std::log(2.0);
+  problem.table = {0, 1};
+  problem.lengths = {65};
+  problem.query(0, 0, 0, 0) = 1.125;
+  problem.key(1, 0, 0) = -15;
+  problem.key(1, 0, 1) = 1;
+  double sum = 64 + std::exp2(-16.875);
+  MlaDecode op = problem.make();
+  double whole = op.attend(0, {0}).front().rounded[1];
+  EXPECT_NEAR(whole * sum, std::exp2(-17), 1e-9);
+  op.divide({{{0, 0, 64, 2}, {0, 64, 65, 2}, {-1, 0, 0, 0}}});
+  double divided = op.attend(0, {0}).front().rounded[1];
+  EXPECT_NEAR(divided * sum, 144 * std::exp2(-24), 1e-9);
+}
+
 // What is wrong with the operands is said by name.
 TEST(MlaDecode, Errors) {
   Problem problem(1, 2, 1, 2, 4);
