@@ -7,6 +7,7 @@
 
 #include "passes/Pipelines.h"
 #include "tenon/CodeGen/CodeGen.h"
+#include "tenon/CodeGen/Comgr.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -201,10 +202,36 @@ static LogicalResult continueAttempt(Attempt &result, ModuleOp module,
   return success();
 }
 
-/// The object, the code object and the reports of an attempt.
-static llvm::Expected<Compiled>
-finish(Attempt &attempt, const target::TargetInfo &target, PhaseTimes *times) {
+/// The comgr of the options, null for LLD. Warns when it is asked for and
+/// cannot serve.
+static const codegen::Comgr *chooseComgr(ModuleOp module,
+                                         const CompileOptions &options) {
+  if (options.linker != Linker::Comgr) {
+    return nullptr;
+  }
+  auto warn = [&](const std::string &reason) {
+    emitWarning(UnknownLoc::get(module.getContext()), reason)
+        << "; LLD links instead";
+    return nullptr;
+  };
+  llvm::Expected<const codegen::Comgr *> comgr = codegen::Comgr::get();
+  if (!comgr) {
+    return warn(llvm::toString(comgr.takeError()));
+  }
+  if (!(*comgr)->knows(options.chip)) {
+    return warn((*comgr)->name() + " does not know " + options.chip);
+  }
+  return *comgr;
+}
+
+/// The object, the code object and the reports of an attempt, linked by \p
+/// comgr unless that is null.
+static llvm::Expected<Compiled> finish(Attempt &attempt,
+                                       const target::TargetInfo &target,
+                                       const codegen::Comgr *comgr,
+                                       PhaseTimes *times) {
   Compiled compiled;
+  compiled.linker = comgr ? comgr->name() : "LLD";
   compiled.plan = std::move(attempt.plan);
   compiled.tileProgram = std::move(attempt.tileProgram);
   auto timed = [&](StringRef phase, auto work) {
@@ -216,7 +243,10 @@ finish(Attempt &attempt, const target::TargetInfo &target, PhaseTimes *times) {
   if (!object) {
     return object.takeError();
   }
-  auto linked = timed("link", [&] { return codegen::linkCodeObject(*object); });
+  auto linked = timed("link", [&] {
+    return comgr ? comgr->link(*object, target.chip())
+                 : codegen::linkCodeObject(*object);
+  });
   if (!linked) {
     return linked.takeError();
   }
@@ -228,6 +258,16 @@ finish(Attempt &attempt, const target::TargetInfo &target, PhaseTimes *times) {
     return reports.takeError();
   }
   compiled.reports = std::move(*reports);
+  if (comgr) {
+    auto seen = comgr->inspect(compiled.codeObject);
+    if (!seen) {
+      return seen.takeError();
+    }
+    if (llvm::Error error =
+            codegen::compareWithComgr(*seen, target.chip(), compiled.reports)) {
+      return error;
+    }
+  }
   return compiled;
 }
 
@@ -272,10 +312,9 @@ static Misgiving misgiving(const Compiled &compiled) {
 
 /// The assembly of \p attempt into \p assembly when it is asked for, and what
 /// it becomes.
-static llvm::Expected<Compiled> finish(Attempt &attempt,
-                                       const target::TargetInfo &target,
-                                       std::string *assembly,
-                                       PhaseTimes *times) {
+static llvm::Expected<Compiled>
+finish(Attempt &attempt, const target::TargetInfo &target,
+       const codegen::Comgr *comgr, std::string *assembly, PhaseTimes *times) {
   if (assembly) {
     auto text = attempt.machine->assembly();
     if (!text) {
@@ -283,7 +322,7 @@ static llvm::Expected<Compiled> finish(Attempt &attempt,
     }
     *assembly = std::move(*text);
   }
-  return finish(attempt, target, times);
+  return finish(attempt, target, comgr, times);
 }
 
 /// Compiles a tile program, which has the one schedule that it was written
@@ -303,7 +342,8 @@ static FailureOr<Compiled> compileProgram(ModuleOp module,
     return failure();
   }
   llvm::Expected<Compiled> compiled =
-      finish(*candidate, *target, assembly, options.times);
+      finish(*candidate, *target, chooseComgr(module, options), assembly,
+             options.times);
   if (!compiled) {
     return module.emitError(llvm::toString(compiled.takeError()));
   }
@@ -330,6 +370,7 @@ tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
   if (failed(target) || failed(op)) {
     return failure();
   }
+  const codegen::Comgr *comgr = chooseComgr(module, options);
   auto schedules = (*op)->getAttrOfType<ArrayAttr>("schedules");
   std::string objections;
   std::optional<Compiled> fallback;
@@ -357,7 +398,7 @@ tryAll(ModuleOp module, const CompileOptions &options, std::string *assembly) {
       return failure();
     }
     llvm::Expected<Compiled> compiled =
-        finish(*candidate, *target, assembly, options.times);
+        finish(*candidate, *target, comgr, assembly, options.times);
     if (!compiled) {
       return (*op)->emitError(llvm::toString(compiled.takeError()));
     }

@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "Manifest.h"
 
+#include "tenon/CodeGen/Comgr.h"
 #include "tenon/Runtime/Bundle.h"
 #include "tenon/Runtime/CompiledKernel.h"
 #include "tenon/Runtime/Compiler.h"
@@ -33,6 +34,7 @@ struct BundleArguments {
   bool list = false;
   bool keys = false;
   bool noCache = false;
+  std::string linker = "lld";
 };
 
 /// A folder that is gone at the end.
@@ -135,8 +137,10 @@ namespace {
 /// process. The disk cache is that of the runtime; what it has is not built.
 class Builder {
 public:
-  Builder(std::string target, std::vector<ManifestKernel> kernels)
-      : target(std::move(target)), kernels(std::move(kernels)) {}
+  Builder(std::string target, std::string linker,
+          std::vector<ManifestKernel> kernels)
+      : target(std::move(target)), linker(std::move(linker)),
+        kernels(std::move(kernels)) {}
 
   runtime::Status openCache();
   /// The bundles of the kernels, in their order; empty where one failed, which
@@ -151,7 +155,7 @@ private:
   runtime::Result<std::string> provide(size_t index);
   void showProgress() const;
 
-  const std::string target;
+  const std::string target, linker;
   const std::vector<ManifestKernel> kernels;
   const TemporaryFolder folder;
   std::string compiler;
@@ -167,6 +171,12 @@ runtime::Status Builder::openCache() {
     return build.error();
   }
   compiler = std::move(*build);
+  // What another linker made is another kernel.
+  if (linker != "lld") {
+    auto comgr = codegen::Comgr::get();
+    compiler +=
+        " " + (comgr ? (*comgr)->name() : llvm::toString(comgr.takeError()));
+  }
   auto opened = runtime::Cache::open();
   if (!opened) {
     return opened.error();
@@ -186,8 +196,8 @@ runtime::Result<std::string> Builder::compile(size_t index) const {
   for (const auto &[name, value] : kernel.settings) {
     command.insert(command.end(), {"--set", name + "=" + value});
   }
-  command.insert(command.end(),
-                 {"--target", target, "--emit", "bundle", "-o", output});
+  command.insert(command.end(), {"--target", target, "--linker", linker,
+                                 "--emit", "bundle", "-o", output});
   if (runtime::Status ran = runtime::runProgram(command); !ran) {
     return ran.error();
   }
@@ -287,7 +297,7 @@ static int buildManifest(const BundleArguments &arguments) {
   if (arguments.keys) {
     return listKeys(kernels);
   }
-  Builder builder(manifest->target, std::move(kernels));
+  Builder builder(manifest->target, arguments.linker, std::move(kernels));
   if (!arguments.noCache) {
     if (runtime::Status opened = builder.openCache(); !opened) {
       fmt::print(stderr, "tenon: warning: compiled kernels are not kept: {}\n",
@@ -365,6 +375,7 @@ void cli::addBundle(CLI::App &app, Action &action) {
                       "--merge joins the parts");
   command->add_option("--jobs", arguments->jobs,
                       "Kernels to compile at a time (0: as many as cores)");
+  addLinkerOption(*command, arguments->linker);
   command->add_flag("--no-cache", arguments->noCache,
                     "Build all kernels, and keep none in the disk cache");
   command->add_flag("--keys", arguments->keys,

@@ -53,6 +53,9 @@ void printFindings(llvm::ArrayRef<sim::Finding> findings);
 void addCheckOptions(CLI::App &command, std::string &checks, uint64_t &perturb,
                      std::optional<uint64_t> &workgroupOrder);
 
+/// Adds --linker.
+void addLinkerOption(CLI::App &command, std::string &linker);
+
 /// The values of --timing, --cache, --skip-values and --trace.
 struct TimingArguments {
   std::string mode;  ///< empty: no timing
@@ -111,6 +114,7 @@ private:
   std::vector<std::string> settings;
   std::string target = "gfx950";
   std::string schedule;
+  std::string linker = "lld";
   std::string tileFile;
   std::string loadedText;
 };

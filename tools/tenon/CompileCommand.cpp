@@ -120,6 +120,10 @@ static int compileCommand(CompileArguments &arguments) {
     if (!compiled->schedule.empty()) {
       stream << "  schedule        " << compiled->schedule << "\n";
     }
+    // What is not the default.
+    if (compiled->linker != "LLD") {
+      stream << "  linker          " << compiled->linker << "\n";
+    }
     stream.flush();
   }
   if (!arguments.reportJson.empty() &&

@@ -5,7 +5,9 @@
 
 #include "runtime/Devices/HipReport.h"
 #include "runtime/Devices/SimPluginLoader.h"
+#include "tenon/CodeGen/Comgr.h"
 #include "tenon/Runtime/Cache.h"
+#include "tenon/Target/TargetInfo.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -14,7 +16,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <dlfcn.h>
 #include <set>
 
 using namespace tenon;
@@ -59,22 +60,21 @@ static json hipLibrary() {
 
 /// The code object manager of ROCm.
 static json comgrLibrary() {
-  for (const char *name : {"libamd_comgr.so.3", "libamd_comgr.so.2"}) {
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      continue;
-    }
-    json result = {{"library", name}};
-    auto version = reinterpret_cast<void (*)(size_t *, size_t *)>(
-        dlsym(library, "amd_comgr_get_version"));
-    if (version) {
-      size_t major = 0, minor = 0;
-      version(&major, &minor);
-      result["version"] = fmt::format("{}.{}", major, minor);
-    }
-    return result;
+  auto comgr = codegen::Comgr::get();
+  if (!comgr) {
+    llvm::consumeError(comgr.takeError());
+    return nullptr;
   }
-  return nullptr;
+  // Chips of Tenon that it can link for.
+  json chips = json::array();
+  for (llvm::StringRef chip : target::TargetInfo::knownChips()) {
+    if ((*comgr)->knows(chip)) {
+      chips.push_back(chip.str());
+    }
+  }
+  return {{"library", (*comgr)->librarySoname()},
+          {"version", (*comgr)->version()},
+          {"chips", chips}};
 }
 
 /// What `python3` on the PATH is, and the torch that it would import; torch
@@ -200,9 +200,14 @@ static void print(const json &all) {
   line("ROCm", all["rocm"].is_null() ? "not in /opt/rocm"
                                      : all["rocm"].get<std::string>());
   const json &comgr = all["comgr"];
-  line("comgr", comgr.is_null() ? "not installed"
-                                : comgr["library"].get<std::string>() + " " +
-                                      comgr.value("version", "of no version"));
+  line("comgr",
+       comgr.is_null()
+           ? "not installed"
+           : fmt::format("{} {}, {}", comgr["library"].get<std::string>(),
+                         comgr["version"].get<std::string>(),
+                         comgr["chips"].empty()
+                             ? "knows no chip of Tenon"
+                             : "links for " + joined(comgr["chips"])));
   const json &simulator = all["simulator"];
   line("simulator", simulator.value("problem", "libtenon_sim.so"));
   const json &python = all["python"];

@@ -24,6 +24,17 @@ cli::splitAssignment(const std::string &option, const std::string &text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+void cli::addLinkerOption(CLI::App &command, std::string &linker) {
+  command
+      .add_option("--linker", linker,
+                  "What links the code object: lld, or comgr, the library of "
+                  "ROCm, which also reads it for comparison. Where comgr is "
+                  "not installed or does not know the chip, a warning says "
+                  "so, and lld links")
+      ->check(CLI::IsMember({"lld", "comgr"}))
+      ->capture_default_str();
+}
+
 void SpecArguments::add(CLI::App &command, bool several) {
   CLI::Option *files = command.add_option(
       "spec", paths,
@@ -44,6 +55,7 @@ void SpecArguments::add(CLI::App &command, bool several) {
   command.add_option("--schedule", schedule,
                      "Use this schedule instead of the ranked ones, such as "
                      "\"{waves = 4}\"");
+  addLinkerOption(command, linker);
   command.add_option("--save-tile", tileFile,
                      "Write the tile program of the schedule that is taken to "
                      "this file, and line tables that name its lines into the "
@@ -53,6 +65,8 @@ void SpecArguments::add(CLI::App &command, bool several) {
 driver::CompileOptions SpecArguments::compileOptions() const {
   driver::CompileOptions options;
   options.chip = target;
+  options.linker =
+      linker == "comgr" ? driver::Linker::Comgr : driver::Linker::Lld;
   if (!schedule.empty()) {
     options.schedule = schedule;
   }

@@ -44,8 +44,17 @@ private:
   std::unique_ptr<Handler> handler;
 };
 
+/// What links a relocatable object into a code object.
+enum class Linker {
+  Lld,
+  /// ROCm's comgr, which also reads the code object for comparison. LLD, after
+  /// a warning, where comgr is not installed or does not know the chip.
+  Comgr,
+};
+
 struct CompileOptions {
   std::string chip = "gfx950";
+  Linker linker = Linker::Lld;
   /// A schedule given by the user, as an attribute; else the ranked ones.
   std::optional<std::string> schedule;
   /// When given, the code object has line tables, which name the lines of
@@ -63,6 +72,8 @@ struct Compiled {
   runtime::Plan plan;
   std::vector<uint8_t> codeObject;
   std::vector<codegen::KernelReport> reports;
+  /// What linked it: "LLD", or the name and version of comgr.
+  std::string linker;
   /// The schedule that was taken, for people.
   std::string schedule;
   /// The tile program of that schedule; empty unless CompileOptions::tileFile
