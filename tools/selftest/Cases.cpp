@@ -3,21 +3,24 @@
 
 #include "Cases.h"
 
+#include <limits>
 #include <stdexcept>
 
 using nlohmann::json;
 
 namespace tenon::selftest {
 
-/// A list, or {"first": 1, "step": 2, "count": 64}.
+/// A list, or {"first": 1, "step": 5, "count": 64, "modulo": 16}, whose last
+/// two elements are 1 + 62 * 5 and 1 + 63 * 5, modulo 16.
 static std::vector<int64_t> readIntegers(const json &value) {
   if (value.is_array()) {
     return value.get<std::vector<int64_t>>();
   }
   int64_t first = value.at("first"), step = value.value("step", 1);
+  int64_t modulo = value.value("modulo", std::numeric_limits<int64_t>::max());
   std::vector<int64_t> result(value.at("count").get<size_t>());
   for (size_t i = 0; i < result.size(); ++i) {
-    result[i] = first + int64_t(i) * step;
+    result[i] = (first + int64_t(i) * step) % modulo;
   }
   return result;
 }

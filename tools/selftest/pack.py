@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import subprocess
 import tarfile
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -63,7 +64,7 @@ def prepare(build, folder, chosen):
     subprocess.run(command, check=True, env=environment)
 
 
-def pack(build, root):
+def pack(build, root, archive):
     for part in ("bin", "lib"):
         (root / part).mkdir()
     shutil.copy(build / "bin" / "tenon-selftest", root / "bin")
@@ -73,7 +74,6 @@ def pack(build, root):
     (root / "README").write_text(README)
     (root / "selftest.sh").write_text(SCRIPT)
     (root / "selftest.sh").chmod(0o755)
-    archive = build / "tenon-selftest.tar.gz"
     with tarfile.open(archive, "w:gz") as out:
         out.add(root, "tenon-selftest")
     print(f"{archive}: {archive.stat().st_size} bytes")
@@ -85,16 +85,22 @@ def main():
     parser.add_argument(
         "--data-only", type=pathlib.Path, help="only write the data, into this folder"
     )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=pathlib.Path,
+        help="the archive (default: tenon-selftest.tar.gz in the build folder)",
+    )
     parser.add_argument("--filter", help="only cases whose names contain this")
     args = parser.parse_args()
     build = args.build.resolve()
     if args.data_only:
         prepare(build, args.data_only, args.filter)
         return
-    root = build / "selftest"
-    shutil.rmtree(root, ignore_errors=True)
-    prepare(build, root / "data", args.filter)
-    pack(build, root)
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        prepare(build, root / "data", args.filter)
+        pack(build, root, args.output or build / "tenon-selftest.tar.gz")
 
 
 if __name__ == "__main__":
