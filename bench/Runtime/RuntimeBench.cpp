@@ -162,6 +162,41 @@ static void launch(benchmark::State &state) {
 }
 BENCHMARK(launch)->Threads(1)->Threads(2);
 
+/// A whole launch with another number of rows than any of the 255 before, at
+/// other addresses.
+static void launchOtherShape(benchmark::State &state) {
+  Decode &call = decode();
+  // Arrays of this thread.
+  std::vector<std::vector<int64_t>> sizes = call.sizes;
+  std::vector<tenon_tensor> operands = call.operands;
+  std::vector<int64_t *> rows;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    operands[i].sizes = sizes[i].data();
+    tenon_operand operand;
+    check(tenon_kernel_operand(call.kernel, uint32_t(i), &operand));
+    if (std::string_view(operand.symbols[0]) == "N") {
+      rows.push_back(sizes[i].data());
+    }
+  }
+  tenon_launch_arguments arguments = call.arguments;
+  arguments.operands = operands.data();
+  int64_t count = 0;
+  for (auto _ : state) {
+    count = count % 256 + 1;
+    for (int64_t *row : rows) {
+      *row = count;
+    }
+    for (tenon_tensor &operand : operands) {
+      operand.data = static_cast<char *>(operand.data) + 256;
+    }
+    if (tenon_launch(call.kernel, &arguments) != TENON_OK) {
+      state.SkipWithError(tenon_last_error());
+      break;
+    }
+  }
+}
+BENCHMARK(launchOtherShape)->Threads(1)->Threads(2);
+
 /// Opens a bundle of 1,000 kernels and loads one of them.
 static void loadOneOfThousand(benchmark::State &state) {
   const std::string &bundle = files().thousand;
