@@ -4,7 +4,9 @@
 #                HIP on it: libtenon_hip.so, in hip-stand-in as libamdhip64
 #   development  headers, and the files for find_package(Tenon) and pkg-config
 #   tools        the programs tenon and tenon-opt, and the specs of deployments
-# The files of the Python wheels are components of their own (python/).
+#   compiler-wheel, simulator-wheel
+#                what the wheels of python/packages hold
+# The files of the runtime wheel are a component of their own too (python/).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -46,6 +48,36 @@ endforeach()
 if(TARGET tenon)
   install(DIRECTORY "${CMAKE_SOURCE_DIR}/kernels_spec"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/tenon" COMPONENT tools)
+endif()
+
+if(TARGET tenon_sim)
+  install(TARGETS tenon_sim LIBRARY DESTINATION tenon
+          COMPONENT simulator-wheel EXCLUDE_FROM_ALL)
+endif()
+# A wheel brings the libraries of its programs along, but for those of C and C++.
+# DT_RPATH, which unlike DT_RUNPATH counts for what these libraries load too.
+if(TARGET tenon)
+  set_target_properties(tenon PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  target_link_options(tenon PRIVATE LINKER:--disable-new-dtags)
+  set(wheel tenon_compiler)
+  install(TARGETS tenon RUNTIME DESTINATION ${wheel}/bin
+          COMPONENT compiler-wheel EXCLUDE_FROM_ALL)
+  install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" DESTINATION ${wheel}
+          COMPONENT compiler-wheel EXCLUDE_FROM_ALL)
+  install(DIRECTORY "${CMAKE_SOURCE_DIR}/kernels_spec" DESTINATION ${wheel}
+          COMPONENT compiler-wheel EXCLUDE_FROM_ALL)
+  install(CODE "
+    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"$<TARGET_FILE:tenon>\"
+      RESOLVED_DEPENDENCIES_VAR libraries
+      PRE_EXCLUDE_REGEXES \"^ld-linux\" \"^lib(c|m|dl|rt|pthread|stdc\\\\+\\\\+|gcc_s)\\\\.so\")
+    foreach(library \${libraries})
+      # By the name that is loaded: a wheel has no symbolic links.
+      cmake_path(GET library FILENAME name)
+      file(REAL_PATH \"\${library}\" file)
+      file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${wheel}/lib\"
+           TYPE FILE RENAME \"\${name}\" FILES \"\${file}\")
+    endforeach()"
+    COMPONENT compiler-wheel EXCLUDE_FROM_ALL)
 endif()
 
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/tenon-c"

@@ -96,6 +96,19 @@ if config.package_python:
             f'env "PYTHONPATH={config.tenon_build}/python" "{config.package_python}"',
         )
     )
+    probe = [config.package_python, "-c", "import numpy; print(numpy.__file__)"]
+    found = subprocess.run(probe, capture_output=True, text=True)
+    folder = os.path.dirname(os.path.dirname(found.stdout.strip()))
+    config.substitutions.append(("%{numpy-folder}", f'"{folder}"'))
+    probe = [config.package_python, "-c", "import pip, scikit_build_core"]
+    if subprocess.run(probe, capture_output=True).returncode == 0:
+        config.available_features.add("wheels")
+    else:
+        lit_config.note("pip or scikit-build-core is missing: no wheels are built")
+    if os.environ.get("TENON_TEST_WHEEL"):
+        config.available_features.add("runtime-wheel")
+    else:
+        lit_config.note("TENON_TEST_WHEEL is not set: no wheel of the runtime is built")
 else:
     lit_config.note("the Python package is not built: test/python is not run")
 

@@ -22,7 +22,10 @@ NB_MODULE(_tenon, module) {
       "Bundles, and what happens when a kernel is in none of them: it comes\n"
       "from the disk cache or the compiler, with a line on standard error\n"
       "(jit=\"warn\") or without (\"allow\"), or is an error that names the\n"
-      "command which builds it (\"forbid\"). Touches no device.")
+      "command which builds it (\"forbid\"). The compiler is that of the\n"
+      "package tenon-compiler where it is installed, else `tenon` on the "
+      "PATH.\n"
+      "Touches no device.")
       .def(nb::init<const std::string &, const std::optional<std::string> &,
                     const std::optional<std::string> &>(),
            "jit"_a = "warn", "compiler"_a = nb::none(),

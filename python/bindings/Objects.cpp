@@ -64,6 +64,19 @@ uint64_t streamAddress(nb::handle stream) {
 // Runtime
 //===----------------------------------------------------------------------===//
 
+/// The program of the compiler wheel; empty when that is not installed.
+static std::string installedCompiler() {
+  try {
+    return nb::cast<std::string>(
+        nb::module_::import_("tenon_compiler").attr("program")());
+  } catch (nb::python_error &error) {
+    if (!error.matches(PyExc_ImportError)) {
+      throw;
+    }
+    return "";
+  }
+}
+
 Runtime::Runtime(const std::string &jit,
                  const std::optional<std::string> &compiler,
                  const std::optional<std::string> &cacheFolder)
@@ -80,7 +93,8 @@ Runtime::Runtime(const std::string &jit,
     raise(TENON_INVALID_ARGUMENT,
           "jit: expected warn, allow or forbid, found '" + jit + "'");
   }
-  options.compiler = compiler ? compiler->c_str() : nullptr;
+  std::string program = compiler ? *compiler : installedCompiler();
+  options.compiler = program.empty() ? nullptr : program.c_str();
   options.cache_folder = cacheFolder ? cacheFolder->c_str() : nullptr;
   check(tenon_runtime_create(&options, &handle));
 }

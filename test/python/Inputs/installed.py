@@ -8,7 +8,7 @@ import kda
 import tenon
 
 folder = sys.argv[1]
-if not tenon.__file__.startswith(os.path.join(folder, "tenon")):
+if not os.path.samefile(os.path.dirname(tenon.__file__), os.path.join(folder, "tenon")):
     sys.exit(f"the package of {tenon.__file__} was loaded")
 runtime = tenon.Runtime(cache_folder="")
 runtime.load(os.path.join(folder, "kda.tenon"))
