@@ -255,8 +255,9 @@ void DecodeProgram::writeResults(const Carried &carried) {
   if (shape.fp8Weights) {
     factor = t.mulf(factor, 1.0 / fp8WeightFactor);
   }
-  factor = t.create<arith::SelectOp>(any, factor, none);
-  storeOut(t.mulf(carried.sums, t.broadcast(factor, {1}, carried.sums)));
+  Value out = t.mulf(carried.sums, t.broadcast(factor, {1}, carried.sums));
+  storeOut(t.create<arith::SelectOp>(t.broadcast(any, {1}, out), out,
+                                     fill(type(at.out, f32), 0.0)));
 }
 
 /// The results of a request without keys.

@@ -1,13 +1,13 @@
 //===- DecodeMerge.cpp - parts of MLA decode made one -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A workgroup merges half of the columns of one row at a time, a wave 64 of
-// them: a row has few readers else, and one request may have all slots of the
-// chip. 32 parts are taken at a time, or 8 of a request that has no more. In a
-// lane's registers and over four lanes parts have places, which keep sums of
-// their own, below their own maximum; the places are added up last. That order
-// is fixed, and so are the bits. A request without parts to merge costs its
-// workgroups a look at the plan.
+// A workgroup is a wave, which merges some columns of one row at a time. Of a
+// request with few parts those are half of the columns, and a lane takes all
+// parts of its own. One with many may have all slots of the chip and is alone:
+// 32 columns at a time make enough workgroups, eight lanes share the parts, and
+// all of them are on their way together up to 256. The order of sums follows
+// from the number of parts alone, and so do the bits. A request without parts
+// to merge costs its workgroups a look at the plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +24,25 @@ using namespace tenon;
 using namespace tenon::kernels;
 using namespace tenon::kernels::mla;
 
-static constexpr int64_t waves = 4;
 static constexpr int64_t columns = 512;
-static constexpr int64_t tileColumns = 64 * waves;
-/// Parts whose loads are on their way together, of many and of few.
-static constexpr int64_t manyParts = 32, fewParts = 8;
+/// Columns that a lane loads side by side.
+static constexpr int64_t laneColumns = 4;
 /// Workgroups that keep the chip busy.
-static constexpr int64_t busyWorkgroups = 2048;
+static constexpr int64_t busyWorkgroups = 4096;
 static constexpr double ln2 = 0.6931471805599453;
+
+namespace {
+/// What a workgroup merges at a time.
+struct Unit {
+  int64_t parts;   ///< whose loads are on their way together
+  int64_t columns; ///< of a row
+
+  int64_t ofRow() const { return ::columns / columns; }
+};
+} // namespace
+
+/// Of requests with at most as many parts, the last one also of others.
+static constexpr Unit few{8, 256}, some{64, 32}, many{256, 32};
 
 namespace {
 class DecodeMergeKernel {
@@ -43,8 +54,8 @@ public:
   void write();
 
 private:
-  /// Per place: the greatest logarithm, the sum of powers below it, and that
-  /// of values times them.
+  /// The greatest logarithm, the sum of powers below it, and that of values
+  /// times them.
   struct Sums {
     Value greatest, total, values;
   };
@@ -58,30 +69,35 @@ private:
   Value address(StringRef operand);
   Value rowOfPart(Value part);
   Sums addParts(const Sums &sums, Value first, Value left);
-  void mergeRow(Value first, Value count);
+  void mergeUnit(Value first, Value count);
+  void mergeRows(const Unit &unit, Value first, Value count, Value queries,
+                 Value begin);
   void store(const Sums &sums);
 
   spec::MlaDecodeOp op;
   TileBuilder t;
   OpBuilder &b;
   llvm::StringMap<Value> args;
-  int64_t together = manyParts;     ///< parts of a tile
-  Value request, query, head, half; ///< i32, of what is merged
+  Unit unit = few;
+  Value request, query, head, block; ///< i32, of what is merged
   Value token; ///< packed: the row of q and out; else the query
 };
 } // namespace
 
 tile::LayoutAttr DecodeMergeKernel::layout() {
-  SmallVector<layout::Basis> registers{{0, 1}, {0, 2}};
-  for (int64_t bit = 4; bit < together; bit *= 2) {
-    registers.push_back({bit, 0});
+  SmallVector<layout::Basis> registers{{0, 1}, {0, 2}}, lanes;
+  for (int64_t bit = laneColumns; bit < unit.columns; bit *= 2) {
+    lanes.push_back({0, bit});
   }
-  SmallVector<layout::Basis> lanes{{0, 4},  {0, 8}, {0, 16},
-                                   {0, 32}, {1, 0}, {2, 0}};
+  // Parts: over the lanes that are left, then in registers.
+  constexpr size_t laneBits = 6;
+  for (int64_t bit = 1; bit < unit.parts; bit *= 2) {
+    (lanes.size() < laneBits ? lanes : registers).push_back({bit, 0});
+  }
   return tile::LayoutAttr::get(
       b.getContext(),
-      llvm::cantFail(layout::Layout::create({together, tileColumns}, registers,
-                                            lanes, {{0, 64}, {0, 128}}, {})));
+      llvm::cantFail(layout::Layout::create({unit.parts, unit.columns},
+                                            registers, lanes, {}, {})));
 }
 
 /// The i32 at \p index behind a pointer.
@@ -114,57 +130,58 @@ DecodeMergeKernel::Sums DecodeMergeKernel::addParts(const Sums &sums,
                                                     Value first, Value left) {
   Value row = rowOfPart(first);
   Value reach = t.i32(std::numeric_limits<int32_t>::max());
-  OpFoldResult unit = b.getIndexAttr(1);
+  OpFoldResult one = b.getIndexAttr(1);
   Value logView = t.view(t.advance(args["part_lse"], t.wideMul(row, t.i64(4))),
                          {b.getIndexAttr(op.getRows())}, reach);
   Limits parts{{left}, b.getDenseI64ArrayAttr({1})};
-  Value logs = t.load(logView, {t.i32(0)}, {together}, slice(1),
+  Value logs = t.load(logView, {t.i32(0)}, {unit.parts}, slice(1),
                       /*nontemporal=*/false, parts);
   Value valueView =
       t.view(t.advance(args["parts"], t.wideMul(row, t.i64(4 * columns))),
-             {b.getIndexAttr(op.getRows() * columns), unit}, reach);
-  Limits block{{left, reach}, b.getDenseI64ArrayAttr({1, 1})};
-  Value values =
-      t.load(valueView, {t.i32(0), t.mul(half, t.i32(tileColumns))},
-             {together, tileColumns}, layout(), /*nontemporal=*/true, block);
+             {b.getIndexAttr(op.getRows() * columns), one}, reach);
+  Limits present{{left, reach}, b.getDenseI64ArrayAttr({1, 1})};
+  Value values = t.load(
+      valueView, {t.i32(0), t.mul(block, t.i32(unit.columns))},
+      {unit.parts, unit.columns}, layout(), /*nontemporal=*/true, present);
   t.create<tile::OrderFenceOp>();
 
   Value number = t.create<tile::IotaOp>(
-      RankedTensorType::get({together}, b.getI32Type(), slice(1)), 0);
+      RankedTensorType::get({unit.parts}, b.getI32Type(), slice(1)), 0);
   Value isThere = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, number,
                                           t.splat(left, number));
   // A row that sees no key of the slot has minus infinity.
   Value lowest = t.constant(std::numeric_limits<float>::lowest(), logs);
-  Value hasKeys = t.create<arith::AndIOp>(
-      isThere,
-      t.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, logs, lowest));
+  logs = t.create<arith::MaxNumFOp>(t.select(isThere, logs, lowest), lowest);
   Sums next;
   next.greatest = t.create<arith::MaxNumFOp>(
-      sums.greatest, t.select(hasKeys, logs, sums.greatest));
+      sums.greatest, t.reduce(tile::ReduceKind::Max, logs, {0}));
   Value grown = t.exp2(t.subf(sums.greatest, next.greatest));
-  Value zero = t.constant(0.0, logs);
-  Value weight = t.select(hasKeys, t.exp2(t.subf(logs, next.greatest)), zero);
-  next.total = t.fma(sums.total, grown, weight);
-  Value isUsed = t.broadcast(hasKeys, {0}, values);
-  values = t.select(isUsed, values, t.constant(0.0, values));
-  next.values = t.fma(t.broadcast(weight, {0}, values), values,
-                      t.mulf(sums.values, t.broadcast(grown, {0}, values)));
+  // Of nothing but rows without keys the greatest is the lowest number.
+  Value hasKeys =
+      t.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, logs, lowest);
+  Value weight = t.exp2(t.subf(logs, t.splat(next.greatest, logs)));
+  weight = t.select(hasKeys, weight, t.constant(0.0, logs));
+  next.total =
+      t.fma(sums.total, grown, t.reduce(tile::ReduceKind::Add, weight, {0}));
+  values = t.mulf(t.broadcast(weight, {0}, values), values);
+  next.values = t.fma(sums.values, t.splat(grown, sums.values),
+                      t.reduce(tile::ReduceKind::Add, values, {0}));
   return next;
 }
 
-/// Merges the row from \p count slots, the first of which is \p first.
-void DecodeMergeKernel::mergeRow(Value first, Value count) {
+/// Merges the unit from \p count slots, the first of which is \p first.
+void DecodeMergeKernel::mergeUnit(Value first, Value count) {
   auto filled = [&](RankedTensorType type, double value) -> Value {
     return t.create<arith::ConstantOp>(DenseElementsAttr::get(
         type, b.getF32FloatAttr(static_cast<float>(value))));
   };
-  auto rowType = RankedTensorType::get({together}, b.getF32Type(), slice(1));
-  auto blockType =
-      RankedTensorType::get({together, tileColumns}, b.getF32Type(), layout());
+  auto single = RankedTensorType::get({}, b.getF32Type());
+  auto rowType =
+      RankedTensorType::get({unit.columns}, b.getF32Type(), slice(0));
   auto loop = t.create<scf::ForOp>(
-      t.i32(0), count, t.i32(together),
-      ValueRange{filled(rowType, std::numeric_limits<float>::lowest()),
-                 filled(rowType, 0), filled(blockType, 0)});
+      t.i32(0), count, t.i32(unit.parts),
+      ValueRange{filled(single, std::numeric_limits<float>::lowest()),
+                 filled(single, 0), filled(rowType, 0)});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getBody());
@@ -177,46 +194,57 @@ void DecodeMergeKernel::mergeRow(Value first, Value count) {
   store({loop.getResult(0), loop.getResult(1), loop.getResult(2)});
 }
 
-/// Adds the places up and writes the row.
+/// Writes the unit.
 void DecodeMergeKernel::store(const Sums &sums) {
-  auto single = RankedTensorType::get({}, b.getF32Type());
-  auto dims = b.getDenseI64ArrayAttr({0});
-  Value greatest = t.create<tile::ReduceOp>(single, tile::ReduceKind::Max,
-                                            sums.greatest, dims);
-  Value factor =
-      t.exp2(t.subf(sums.greatest, t.splat(greatest, sums.greatest)));
-  Value total = t.create<tile::ReduceOp>(single, tile::ReduceKind::Add,
-                                         t.mulf(sums.total, factor), dims);
-  Value values = t.create<tile::ReduceOp>(
-      RankedTensorType::get({tileColumns}, b.getF32Type(), slice(0)),
-      tile::ReduceKind::Add,
-      t.mulf(sums.values, t.broadcast(factor, {0}, sums.values)), dims);
-  Value zero = t.constant(0.0, total);
-  Value any = t.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, total, zero);
-  Value inverse = t.select(any, t.rcp(total), zero);
-  Value out = t.mulf(values, t.splat(inverse, values));
+  Value zero = t.constant(0.0, sums.total);
+  Value any =
+      t.create<arith::CmpFOp>(arith::CmpFPredicate::OGT, sums.total, zero);
+  Value inverse = t.select(any, t.rcp(sums.total), zero);
+  Value out = t.mulf(sums.values, t.splat(inverse, sums.values));
   auto element = cast<tile::PtrType>(args["out"].getType()).getElementType();
   if (!element.isF32()) {
     out = t.create<arith::TruncFOp>(
         cast<RankedTensorType>(out.getType()).clone(element), out);
   }
-  OpFoldResult unit = b.getIndexAttr(1);
+  OpFoldResult one = b.getIndexAttr(1);
   t.store(out,
-          t.view(address("out"), {unit},
+          t.view(address("out"), {one},
                  t.i32(columns * element.getIntOrFloatBitWidth() / 8)),
-          {t.mul(half, t.i32(tileColumns))});
+          {t.mul(block, t.i32(unit.columns))});
   if (!args.contains("lse")) {
     return;
   }
-  Value lse = t.mulf(t.addf(greatest, t.log2(total)), ln2);
+  Value lse = t.mulf(t.addf(sums.greatest, t.log2(sums.total)), ln2);
   lse = t.select(any, lse,
                  t.constant(-std::numeric_limits<double>::infinity(), lse));
-  // One element, which the workgroup of the first half writes.
+  // One element, which comes with the first columns.
   Value lane = t.create<arith::ConstantOp>(DenseElementsAttr::get(
       RankedTensorType::get({64}, b.getF32Type()), b.getF32FloatAttr(0.0f)));
-  Value bytes = t.mul(t.create<arith::SubIOp>(t.i32(1), half), t.i32(4));
-  t.store(t.splat(lse, lane), t.view(address("lse"), {unit}, bytes),
-          {t.i32(0)});
+  Value isFirst =
+      t.create<arith::CmpIOp>(arith::CmpIPredicate::eq, block, t.i32(0));
+  Value bytes = t.select(isFirst, t.i32(4), t.i32(0));
+  t.store(t.splat(lse, lane), t.view(address("lse"), {one}, bytes), {t.i32(0)});
+}
+
+/// Merges what the workgroup has of the rows of \p queries tokens, in units of
+/// \p size. Packed tokens begin at \p begin.
+void DecodeMergeKernel::mergeRows(const Unit &size, Value first, Value count,
+                                  Value queries, Value begin) {
+  unit = size;
+  int64_t heads = op.getHeads();
+  auto loop = t.create<scf::ForOp>(t.workgroupId(0),
+                                   t.mul(queries, t.i32(heads * unit.ofRow())),
+                                   args["workers"]);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value number = loop.getInductionVar();
+  Value units = t.i32(unit.ofRow());
+  Value row = t.create<arith::DivUIOp>(number, units);
+  block = t.create<arith::RemUIOp>(number, units);
+  query = t.create<arith::DivUIOp>(row, t.i32(heads));
+  head = t.create<arith::SubIOp>(row, t.mul(query, t.i32(heads)));
+  token = op.isPacked() ? t.add(begin, query) : query;
+  mergeUnit(first, count);
 }
 
 void DecodeMergeKernel::write() {
@@ -234,29 +262,27 @@ void DecodeMergeKernel::write() {
     return t.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, count,
                                    t.i32(least));
   };
-  int64_t heads = op.getHeads();
-  Value halves =
-      t.select(isAbove(1), t.mul(queries, t.i32(2 * heads)), t.i32(0));
-  auto loop = t.create<scf::ForOp>(t.workgroupId(0), halves, args["workers"]);
-  {
+  // By the number of parts.
+  auto branch = [&](const Unit &least, llvm::function_ref<void()> above,
+                    llvm::function_ref<void()> others) {
+    auto either =
+        t.create<scf::IfOp>(isAbove(least.parts), /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value number = loop.getInductionVar();
-    half = t.create<arith::AndIOp>(number, t.i32(1));
-    Value row = t.create<arith::ShRUIOp>(number, t.i32(1));
-    query = t.create<arith::DivUIOp>(row, t.i32(heads));
-    head = t.create<arith::SubIOp>(row, t.mul(query, t.i32(heads)));
-    token = op.isPacked() ? t.add(begin, query) : query;
-    auto branch =
-        t.create<scf::IfOp>(isAbove(fewParts), /*withElseRegion=*/true);
-    for (auto [block, size] : {std::pair(branch.thenBlock(), manyParts),
-                               {branch.elseBlock(), fewParts}}) {
-      OpBuilder::InsertionGuard inBranch(b);
-      b.setInsertionPointToStart(block);
-      together = size;
-      mergeRow(first, count);
-    }
-  }
+    b.setInsertionPointToStart(either.thenBlock());
+    above();
+    b.setInsertionPointToStart(either.elseBlock());
+    others();
+  };
+  auto merge = [&](const Unit &size, Value queries) {
+    mergeRows(size, first, count, queries, begin);
+  };
+  branch(
+      few,
+      [&] {
+        branch(
+            some, [&] { merge(many, queries); }, [&] { merge(some, queries); });
+      },
+      [&] { merge(few, t.select(isAbove(1), queries, t.i32(0))); });
   t.create<tile::ReturnOp>();
 }
 
@@ -297,15 +323,16 @@ void mla::launchDecodeMerge(spec::MlaDecodeOp op, PlanBuilder &plan,
   Value requests = plan.size("seq_len", 0);
   Value queries =
       op.isPacked() ? plan.constant(op.getMaxQueries()) : plan.size("q", 1);
-  Value halves = plan.mul(queries, plan.constant(2 * op.getHeads()));
+  // Each has a unit of many parts; of few parts there are fewer.
+  Value units = plan.mul(queries, plan.constant(many.ofRow() * op.getHeads()));
   Value workers =
-      plan.min(halves, plan.ceilDiv(plan.constant(busyWorkgroups),
-                                    plan.max(requests, plan.constant(1))));
+      plan.min(units, plan.ceilDiv(plan.constant(busyWorkgroups),
+                                   plan.max(requests, plan.constant(1))));
   arguments.scalar32("queries", queries);
   arguments.scalar32("workers", workers);
-  plan.launch(name, workers, requests, plan.constant(1), waves * 64);
+  plan.launch(name, workers, requests, plan.constant(1), 64);
   tile::KernelOp kernel =
-      arguments.createKernel(op.getLoc(), name, waves, /*preloads=*/true);
+      arguments.createKernel(op.getLoc(), name, /*waves=*/1, /*preloads=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&kernel.getBody().front());
   DecodeMergeKernel(op, kernel, builder).write();

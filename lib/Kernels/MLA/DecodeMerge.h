@@ -17,7 +17,7 @@ namespace tenon::kernels::mla {
 /// - "parts", f32 [slots, rows, 512]: results of a slot, each divided by its
 ///   own sum; rows = max_queries * heads, row t * heads + h;
 /// - "part_lse", f32 [slots, rows]: their logarithms to base 2; minus infinity
-///   of a row without keys in the slot, whose results may be anything.
+///   of a row without keys in the slot, whose results are zeros.
 void launchDecodeMerge(spec::MlaDecodeOp op, PlanBuilder &plan,
                        mlir::Value slots, llvm::StringRef name,
                        mlir::OpBuilder &builder);
