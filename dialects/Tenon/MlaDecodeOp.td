@@ -51,13 +51,13 @@ def Tenon_MlaPlanOp : Tenon_SpecOp<"mla_plan", [], ["getHostScalars"]> {
     quotients rounded up, are not above G. Of these it is the one of the least estimated
     time; of equals the greatest. In time that a workgroup alone needs for 64 keys, in FP32,
     with P = `workgroups`, the work `w = 16 * sum of x / 16` (rounded up) and
-    `c = 9 / (4 P)`: workgroups that run at once share the memory's bandwidth, of which one
-    alone reaches 9 / 4 of its share.
+    `c = 5 / (4 P)`: workgroups that run at once share the memory's bandwidth, of which one
+    alone reaches 5 / 4 of its share.
 
     - a slot takes `t = m + 2`;
     - all take at least `least = (w + s * rows / 16) * c` (rows / 16 rounded up): every slot
       writes its results and has them read again;
-    - slots of one length would take `even = (s div P) * t * 9 / 4`, and, where
+    - slots of one length would take `even = (s div P) * t * 5 / 4`, and, where
       `r = s mod P` is not 0, the greater of `t` and `t * r * c` besides;
     - the estimate is `max(least, min(even, least + t))`.
 
@@ -118,7 +118,7 @@ def Tenon_MlaDecodeOp : Tenon_SpecOp<"mla_decode", [AttrSizedOperandSegments],
     | seq_len | i32 | [B] | length of each request over all ranks, its query tokens included; 0 or less is padding |
     | q_scale | f32 | [1] | exactly when q is f8E4M3FN |
     | kv_scale | f32 | [1] | exactly when kv is f8E4M3FN |
-    | plan | i32 | [N, 4] | optional: what `tenon.mla_plan` wrote for seq_len; the op computes it where it is absent |
+    | plan | i32 | [N, 4] | optional: what `tenon.mla_plan` wrote for seq_len; the op works it out where it is absent: up to 8 requests in the workgroups of attention, more in a launch of its own |
     | out | bf16 or f32 | [B, Q, H, 512] or [T, H, 512] | strides but the last free |
     | lse | f32 | [B, Q, H] or [T, H] | optional; strides but the last free |
 
@@ -144,8 +144,9 @@ def Tenon_MlaDecodeOp : Tenon_SpecOp<"mla_decode", [AttrSizedOperandSegments],
     maximum of the row, rounded up so that e^m is a power of two. They are rounded to bf16;
     where both q and kv are f8E4M3FN, to f8E4M3FN after a factor 2^8 (at most 256; 448 is
     the limit), unless `bf16_probabilities` is set. The divisor and lse come from the FP32
-    sum of the unrounded weights. So neither the order of keys nor how they are split
-    changes more than the last bits. Relative to the root mean square of the values, the
+    sum of the unrounded weights. So in bf16 neither the order of keys nor how they are
+    split changes more than the last bits; in FP8 weights below 2^-14 of the greatest are
+    rounded against the maximum that their slot has met by then. Relative to the root mean square of the values, the
     error of rounding the weights is about 2^-9 (bf16) or 2^-5 (f8E4M3FN).
 
     **FP8.** A value is its code times the operand's scale, which is read on the device.
@@ -161,8 +162,9 @@ def Tenon_MlaDecodeOp : Tenon_SpecOp<"mla_decode", [AttrSizedOperandSegments],
 
     **Preconditions**: 16-byte alignment of the bases and of the free strides of q, q_rope,
     kv, plan and out, 4-byte alignment of the rest; no stride is negative; those of
-    pages are 64-bit, those of rows of kv below 2^29 bytes, the others below 2^31 bytes; N
-    is at least 2 B. B = 0 launches nothing.
+    pages are 64-bit, those of rows of kv below 2^29 bytes, the others below 2^31 bytes; the
+    rows of one request lie within 2^31 bytes in each of q, q_rope, out and lse; N is at
+    least 2 B. B = 0 launches nothing.
 
     **Caller errors that no check can see on the device**: operands that overlap; entries
     of block_table that are used and not from 0 to P - 1; more keys than M pages hold; a

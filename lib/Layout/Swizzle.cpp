@@ -10,11 +10,16 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <set>
+#include <tuple>
+
 using namespace llvm;
 using namespace tenon::layout;
 
 static constexpr unsigned firstColumnBit = 4; // 16 bytes, the widest access.
+static constexpr unsigned maxColumnBits = 4;
 static constexpr unsigned maxSearchBits = 16;
+static constexpr int64_t bankBytes = 4;
 
 namespace {
 /// The lanes that are served together, with what a swizzle changes about them.
@@ -29,16 +34,57 @@ struct Phase {
 using RowMasks = SmallVector<int64_t, 8>;
 } // namespace
 
-static bool hasConflict(ArrayRef<Phase> phases, ArrayRef<int64_t> rowMasks) {
-  return any_of(phases, [&](const Phase &phase) {
+/// Whether one of the phases has a conflict. It comes first from then on: most
+/// maps fail where others have.
+static bool hasConflict(MutableArrayRef<Phase> phases,
+                        ArrayRef<int64_t> rowMasks) {
+  for (auto [index, phase] : enumerate(phases)) {
     SmallVector<int64_t, 64> addresses(ArrayRef<int64_t>(phase.addresses));
     for (auto [address, row] : zip_equal(addresses, phase.rows)) {
       for (auto [bit, mask] : enumerate(rowMasks)) {
         address ^= (row >> bit) & 1 ? mask : 0;
       }
     }
-    return phaseCycles(addresses, maskTrailingOnes<uint64_t>(addresses.size()),
-                       phase.accessBits, phase.banks) > 1;
+    if (phaseCycles(addresses, maskTrailingOnes<uint64_t>(addresses.size()),
+                    phase.accessBits, phase.banks) > 1) {
+      std::swap(phases.front(), phases[index]);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Bits of the row that are not the same in all lanes of a phase: flips of the
+/// others move a phase as a whole.
+static int64_t varyingRowBits(ArrayRef<Phase> phases) {
+  int64_t varying = 0;
+  for (const Phase &phase : phases) {
+    for (int64_t row : phase.rows) {
+      varying |= row ^ phase.rows.front();
+    }
+  }
+  return varying;
+}
+
+/// Leaves one of the phases that differ by whole periods of the banks and by
+/// bits of the row that do not matter, as those of blocks of rows do.
+static void dropAlike(SmallVectorImpl<Phase> &phases) {
+  int64_t varying = varyingRowBits(phases);
+  std::set<
+      std::tuple<unsigned, SmallVector<int64_t, 0>, SmallVector<int64_t, 0>>>
+      known;
+  erase_if(phases, [&](const Phase &phase) {
+    // Of the banks and of the bits that masks flip.
+    int64_t period =
+        std::max<int64_t>(bankBytes * phase.banks,
+                          int64_t(1) << (firstColumnBit + maxColumnBits));
+    int64_t base = phase.addresses.front() / period * period;
+    SmallVector<int64_t, 0> addresses, rows;
+    for (auto [address, row] : zip_equal(phase.addresses, phase.rows)) {
+      addresses.push_back(address - base);
+      rows.push_back((row ^ phase.rows.front()) & varying);
+    }
+    return !known.emplace(phase.accessBits, addresses, rows).second;
   });
 }
 
@@ -90,19 +136,14 @@ static Error collectPhases(const LdsLayout &plain, const LdsUse &use,
 }
 
 /// The first of the maps described at findConflictFreeSwizzle that serves.
-static std::optional<RowMasks>
-searchMasks(ArrayRef<Phase> phases, unsigned rowBits, unsigned columnBits) {
+static std::optional<RowMasks> searchMasks(MutableArrayRef<Phase> phases,
+                                           unsigned rowBits,
+                                           unsigned columnBits) {
   RowMasks masks(rowBits, 0);
   if (!hasConflict(phases, masks)) {
     return masks;
   }
-  // Bits of the row that are the same in all lanes of a phase do not matter.
-  int64_t varying = 0;
-  for (const Phase &phase : phases) {
-    for (int64_t row : phase.rows) {
-      varying |= row ^ phase.rows.front();
-    }
-  }
+  int64_t varying = varyingRowBits(phases);
   SmallVector<unsigned> bits;
   for (unsigned bit = 0; bit < rowBits; ++bit) {
     if ((varying >> bit) & 1) {
@@ -153,6 +194,7 @@ Expected<std::optional<LdsLayout>> tenon::layout::findConflictFreeSwizzle(
       return std::move(error);
     }
   }
+  dropAlike(phases);
   // Address bits that stay within a row, whichever row.
   int64_t strideBytes = plain.strides()[rowDim] * plain.elementBits() / 8;
   unsigned addressBits =
@@ -160,7 +202,7 @@ Expected<std::optional<LdsLayout>> tenon::layout::findConflictFreeSwizzle(
   unsigned columnBits =
       addressBits > firstColumnBit ? addressBits - firstColumnBit : 0;
   // Flipping bits beyond the period of the banks changes nothing.
-  columnBits = std::min(columnBits, 4u);
+  columnBits = std::min(columnBits, maxColumnBits);
   unsigned rowBits = Log2_64_Ceil(plain.shape()[rowDim]);
   std::optional<RowMasks> masks = searchMasks(phases, rowBits, columnBits);
   if (!masks) {

@@ -39,21 +39,26 @@ public:
     }
   }
 
-  /// Strides of an operand with a row per query and head, in \p unit bytes.
-  void rowStrides(KernelArguments &arguments, StringRef name, int64_t unit) {
+  /// Strides of an operand with a row per query and head, in \p unit bytes; a
+  /// request has at most \p queries.
+  void rowStrides(KernelArguments &arguments, StringRef name, int64_t unit,
+                  Value queries) {
     if (!contracts.count(name)) {
       return;
     }
     unsigned tokens = op.isPacked() ? 0 : 1;
     Value token = plan.strideBytes(name, tokens);
     Value head = plan.strideBytes(name, tokens + 1);
-    // Rows of a request are reached from its first one.
-    Value reach =
-        plan.add(plan.mul(token, plan.constant(op.getMaxQueries() - 1)),
-                 plan.mul(head, plan.constant(op.getHeads())));
+    // Rows of a request are reached from its first one, in 32 bits.
+    constexpr int64_t rowBytes = valueColumns * 4;
+    Value last =
+        plan.sub(plan.max(queries, plan.constant(1)), plan.constant(1));
+    Value reach = plan.add(plan.mul(token, last),
+                           plan.mul(head, plan.constant(op.getHeads() - 1)));
     plan.require(
-        arith::CmpIPredicate::slt, reach, plan.constant(int64_t(1) << 30),
-        (name + ": the rows of a request must lie within 2^30 bytes").str());
+        arith::CmpIPredicate::sle, reach,
+        plan.constant((int64_t(1) << 31) - 16 - rowBytes),
+        (name + ": the rows of a request must lie within 2^31 bytes").str());
     Value units = plan.constant(unit);
     arguments.scalar32((name + "_token").str(), plan.floorDiv(token, units));
     arguments.scalar32((name + "_head").str(), plan.floorDiv(head, units));
@@ -83,82 +88,126 @@ LogicalResult mla::lowerDecode(spec::MlaDecodeOp op, DictionaryAttr attribute,
   if (failed(target)) {
     return failure();
   }
-  Value rows = plan.constant(shape.rows());
-  // Those of this call; packed requests may have as many as there can be.
-  Value liveRows = rows;
-  if (!op.isPacked()) {
-    Value queries = plan.size("q", 1);
+  const int64_t units = target->facts().computeUnits;
+  Value requests = plan.size("seq_len", 0);
+  // Queries of a request of this call: at most, and as the others have.
+  Value queries, usual;
+  if (op.isPacked()) {
+    Value tokens = plan.size("q", 0);
+    queries = plan.min(tokens, plan.constant(op.getMaxQueries()));
+    usual = plan.min(
+        queries, plan.ceilDiv(tokens, plan.max(requests, plan.constant(1))));
+  } else {
+    queries = usual = plan.size("q", 1);
     plan.require(arith::CmpIPredicate::sle, queries,
                  plan.constant(op.getMaxQueries()),
                  "q: Q must be at most max_queries");
-    liveRows = plan.mul(queries, plan.constant(shape.heads));
   }
-  Value rowBlocks = plan.ceilDiv(liveRows, plan.constant(schedule->rows));
-  Value requests = plan.size("seq_len", 0);
+  auto rowsOf = [&](Value queries) {
+    return plan.mul(queries, plan.constant(shape.heads));
+  };
+  // Calls of few queries have a kernel of their own.
+  DecodeSchedule least = schedule->ofFewRows();
+  SmallVector<DecodeSchedule> kernels{*schedule};
+  if (least.rows < schedule->rows) {
+    kernels.push_back(least);
+  }
+  Value isFew =
+      plan.floorDiv(plan.min(rowsOf(queries), plan.constant(least.rows + 1)),
+                    plan.constant(least.rows + 1)); // 0, or 1 of more rows
+  isFew = plan.sub(plan.constant(1), isFew);
+  auto blocksOf = [&](Value rows, const DecodeSchedule &schedule) {
+    return plan.ceilDiv(rows, plan.constant(schedule.rows));
+  };
   Value slots;
+  DecodePlanShape split;
   if (op.getPlan()) {
     slots = plan.sub(plan.size("plan", 0), requests);
     plan.require(arith::CmpIPredicate::sge, slots, requests,
                  "plan must have at least two rows for each request");
   } else {
-    // What works at a time: a workgroup per compute unit.
+    // What works at a time: a workgroup per compute unit. A call of few rows
+    // has one block of them in either kernel.
     Value workgroups =
         plan.max(plan.constant(1),
-                 plan.floorDiv(plan.constant(target->facts().computeUnits),
-                               plan.max(plan.constant(1), rowBlocks)));
+                 plan.floorDiv(plan.constant(units),
+                               plan.max(plan.constant(1),
+                                        blocksOf(rowsOf(usual), *schedule))));
+    split = {rowsOf(usual), workgroups, shape.ranks, shape.interleave};
     slots = planSlots(plan, requests, workgroups);
     KernelArguments arguments(builder, plan);
     arguments.workspace(
         "plan", builder.getI32Type(),
         plan.mul(plan.add(slots, requests), plan.constant(planColumns * 4)),
         /*zero=*/false);
-    launchDecodePlan(op, arguments, plan, slots,
-                     {liveRows, workgroups, shape.ranks, shape.interleave},
+    launchDecodePlan(op, arguments, plan, slots, split, SplitRule::fewRequests,
                      (name + "_parts_plan").str(), builder);
   }
-
-  KernelArguments arguments(builder, plan);
-  launches.operands(arguments,
-                    {"plan", "seq_len", "qo_indptr", "block_table", "kv", "q",
-                     "q_rope", "q_scale", "kv_scale", "out", "lse"});
-  if (!op.getPlan()) {
-    arguments.statedWorkspace("plan", builder.getI32Type());
-  }
+  Value rows = plan.constant(shape.rows());
   Value partRows = plan.mul(slots, rows);
-  arguments.workspace("parts", f32,
-                      plan.mul(partRows, plan.constant(valueColumns * 4)),
-                      /*zero=*/false);
-  arguments.workspace("part_lse", f32, plan.mul(partRows, plan.constant(4)),
-                      /*zero=*/false);
-  if (!op.isPacked()) {
-    arguments.scalar32("Q", plan.size("q", 1));
-  }
-  arguments.scalar32("slots", slots);
-  arguments.scalar32("row_blocks", rowBlocks);
-  arguments.scalar32("page", plan.size("kv", 1));
-  arguments.scalar32("kv_row", plan.strideBytes("kv", 1));
-  arguments.scalar64("kv_page", plan.strideBytes("kv", 0));
-  arguments.scalar64("block_table_request", plan.strideBytes("block_table", 0));
-  if (shape.ranks > 1) {
-    arguments.scalar32("cp_rank", plan.scalar("cp_rank"));
-  }
-  for (StringRef operand : {"q", "q_rope", "out"}) {
-    launches.rowStrides(arguments, operand, 16);
-  }
-  launches.rowStrides(arguments, "lse", 4);
-  Value groups = plan.ceilDiv(slots, plan.constant(dies));
-  std::string kernelName = (name + "_parts").str();
-  plan.launch(kernelName,
-              plan.mul(plan.mul(groups, plan.constant(dies)), rowBlocks),
-              plan.constant(1), plan.constant(1), decodeWaves * 64);
-  tile::KernelOp kernel =
-      arguments.createKernel(op.getLoc(), kernelName, decodeWaves);
-  {
+  bool isStated = false;
+  for (const DecodeSchedule &cut : kernels) {
+    KernelArguments arguments(builder, plan);
+    // What a workgroup asks for first comes first: it is preloaded.
+    if (!op.getPlan()) {
+      arguments.statedWorkspace("plan", builder.getI32Type());
+    }
+    launches.operands(arguments, {"plan", "seq_len"});
+    if (op.getPlan()) {
+      arguments.scalar32("slots", slots);
+    } else {
+      splitArguments(arguments, plan, slots, split);
+    }
+    Value rowBlocks = blocksOf(rowsOf(queries), cut);
+    arguments.scalar32("row_blocks", rowBlocks);
+    if (!op.isPacked()) {
+      arguments.scalar32("Q", queries);
+    }
+    arguments.scalar32("page", plan.size("kv", 1));
+    launches.operands(arguments,
+                      {"block_table", "qo_indptr", "kv", "q", "q_rope",
+                       "q_scale", "kv_scale", "out", "lse"});
+    if (isStated) {
+      arguments.statedWorkspace("parts", f32);
+      arguments.statedWorkspace("part_lse", f32);
+    } else {
+      arguments.workspace("parts", f32,
+                          plan.mul(partRows, plan.constant(valueColumns * 4)),
+                          /*zero=*/false);
+      arguments.workspace("part_lse", f32, plan.mul(partRows, plan.constant(4)),
+                          /*zero=*/false);
+      isStated = true;
+    }
+    arguments.scalar32("kv_row", plan.strideBytes("kv", 1));
+    arguments.scalar64("kv_page", plan.strideBytes("kv", 0));
+    arguments.scalar64("block_table_request",
+                       plan.strideBytes("block_table", 0));
+    if (shape.ranks > 1) {
+      arguments.scalar32("cp_rank", plan.scalar("cp_rank"));
+    }
+    for (StringRef operand : {"q", "q_rope", "out"}) {
+      launches.rowStrides(arguments, operand, 16, queries);
+    }
+    launches.rowStrides(arguments, "lse", 4, queries);
+    Value groups = plan.ceilDiv(slots, plan.constant(dies));
+    Value workgroups =
+        plan.mul(plan.mul(groups, plan.constant(dies)), rowBlocks);
+    std::string kernelName = (name + "_parts").str();
+    if (kernels.size() > 1) {
+      bool isLeast = cut == least;
+      workgroups = plan.mul(
+          workgroups, isLeast ? isFew : plan.sub(plan.constant(1), isFew));
+      kernelName += isLeast ? "_few" : "";
+    }
+    plan.launch(kernelName, workgroups, plan.constant(1), plan.constant(1),
+                decodeWaves * 64);
+    tile::KernelOp kernel = arguments.createKernel(
+        op.getLoc(), kernelName, decodeWaves, /*preloads=*/true);
     OpBuilder::InsertionGuard guard(builder);
-    if (failed(writeDecode(kernel, shape, *schedule, builder))) {
+    if (failed(writeDecode(kernel, shape, cut, builder))) {
       return failure();
     }
   }
-  launchDecodeMerge(op, plan, slots, (name + "_merge").str(), builder);
+  launchDecodeMerge(op, plan, slots, queries, (name + "_merge").str(), builder);
   return success();
 }

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DecodePlan.h"
 #include "DecodeProgram.h"
 
 #include "../KernelArguments.h"
@@ -61,6 +62,75 @@ Value DecodeProgram::loadScalar(StringRef operand, Value index) {
       element, t.advance(pointer, t.wideMul(index, t.i64(4))));
 }
 
+/// The row of the plan of the workgroup's slot, whose \p block of rows it has.
+SmallVector<Value> DecodeProgram::findSlot(Value block) {
+  auto load = [&] {
+    Value isSlot = compare(arith::CmpIPredicate::slt, slot, args["slots"]);
+    // Beyond the last the first is read.
+    Value read = t.mul(t.select(isSlot, slot, zero), t.i32(4));
+    SmallVector<Value> row;
+    for (int64_t column = 0; column < 4; ++column) {
+      row.push_back(loadScalar("plan", t.add(read, t.i32(column))));
+    }
+    row[0] = t.select(isSlot, row[0], t.i32(-1));
+    return row;
+  };
+  if (shape.hasPlan) {
+    return load();
+  }
+  OpBuilder &b = t.builder();
+  // 1 of more requests: a sign, since LLVM makes vector registers of
+  // comparisons, which no loop can count.
+  Value isMany = t.create<arith::ShRUIOp>(
+      sub(t.i32(SplitRule::fewRequests), args["requests"]), t.i32(31));
+  // Branches have no results; loops of one turn or none have.
+  auto where = [&](Value turns, ValueRange otherwise,
+                   llvm::function_ref<SmallVector<Value>()> body) {
+    auto loop = t.create<scf::ForOp>(zero, turns, t.i32(1), otherwise);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(loop.getBody());
+    t.create<scf::YieldOp>(body());
+    return SmallVector<Value>(loop.getResults());
+  };
+  SmallVector<Value> none{t.i32(-1), zero, zero, zero};
+  SmallVector<Value> loaded = where(isMany, none, load);
+  return where(sub(t.i32(1), isMany), loaded,
+               [&] { return locateSlot(block); });
+}
+
+/// That row where there are few requests and no plan yet.
+SmallVector<Value> DecodeProgram::locateSlot(Value block) {
+  OpBuilder &b = t.builder();
+  SplitRule rule(t, splitInputs(args, shape.ranks, shape.interleave),
+                 decodeWaves);
+  SplitRule::Slot found = rule.locate(slot);
+  // The launch that merges looks the request up.
+  Value writes = both(compare(arith::CmpIPredicate::eq, slot, found.first),
+                      compare(arith::CmpIPredicate::eq, block, zero));
+  writes =
+      both(writes, compare(arith::CmpIPredicate::sge, found.request, zero));
+  auto first = t.create<scf::IfOp>(writes, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(first.thenBlock());
+  constexpr int64_t rowBytes = 16;
+  Value at = t.wideMul(t.add(args["slots"], found.request), t.i32(rowBytes));
+  Value view = t.view(t.advance(args["plan"], at), {index(1)}, t.i32(rowBytes));
+  Value column = t.create<tile::IotaOp>(
+      RankedTensorType::get({64 * decodeWaves}, i32Type), 0);
+  auto isColumn = [&](int64_t number) {
+    return compare(arith::CmpIPredicate::eq, column,
+                   t.integers(number, column));
+  };
+  Value row = t.integers(0, column);
+  for (auto [number, value] :
+       llvm::enumerate(ArrayRef{found.first, found.count, found.keys})) {
+    row = t.create<arith::SelectOp>(isColumn(int64_t(number)),
+                                    t.splat(value, column), row);
+  }
+  t.store(row, view, {zero});
+  return {found.request, found.begin, found.end, found.count};
+}
+
 /// Finds the workgroup's slot, its request, and which keys and rows it has.
 void DecodeProgram::identify() {
   zero = t.i32(0);
@@ -72,15 +142,8 @@ void DecodeProgram::identify() {
   Value block = t.create<arith::DivUIOp>(within, t.i32(dies));
   slot = t.add(t.mul(group, t.i32(dies)),
                t.create<arith::RemUIOp>(within, t.i32(dies)));
-  Value isSlot = compare(arith::CmpIPredicate::slt, slot, args["slots"]);
-  // Beyond the last the first is read, and nothing done.
-  Value read = t.select(isSlot, slot, zero);
-  SmallVector<Value> row;
-  for (int64_t column = 0; column < 4; ++column) {
-    row.push_back(
-        loadScalar("plan", t.add(t.mul(read, t.i32(4)), t.i32(column))));
-  }
-  Value isUsed = both(isSlot, compare(arith::CmpIPredicate::sge, row[0], zero));
+  SmallVector<Value> row = findSlot(block);
+  Value isUsed = compare(arith::CmpIPredicate::sge, row[0], zero);
   request = t.create<arith::MaxSIOp>(row[0], zero);
   firstKey = row[1];
   endKey = row[2];

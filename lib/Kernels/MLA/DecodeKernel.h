@@ -25,6 +25,7 @@ struct DecodeShape {
   int64_t ranks;      ///< of context parallelism
   int64_t interleave; ///< keys of a rank side by side
   bool isPacked;
+  bool hasPlan; ///< as an operand
   bool hasRope; ///< whether the last columns of q are an operand of their own
   bool hasLse;
   bool fp8Weights;
@@ -45,6 +46,10 @@ struct DecodeSchedule {
   int64_t keys = 32;  ///< of a step
   int64_t stages = 3; ///< steps whose keys are in flight or in use
 
+  /// That of calls which have no more than 16 rows of a request.
+  DecodeSchedule ofFewRows() const {
+    return rows > 16 ? DecodeSchedule{16, 32, 3} : *this;
+  }
   bool operator==(const DecodeSchedule &) const = default;
 };
 
@@ -52,14 +57,19 @@ struct DecodeSchedule {
 /// slot g of the plan, for `rows` rows of the request. Along x, the blocks of
 /// rows of eight slots lie together, such that those of a slot share a die.
 ///
+/// Without an operand `plan`, of at most SplitRule::fewRequests requests a
+/// workgroup finds its slot itself, and the first of a request writes the row
+/// of the request into the plan.
+///
 /// Arguments by name: pointers `q`, `q_rope`, `qo_indptr`, `kv`,
 /// `block_table`, `seq_len`, `q_scale`, `kv_scale` and `lse` (where the shape
 /// has them), `plan`, `out`, `parts` (f32 [slots, rows, 512]) and `part_lse`
 /// (f32 [slots, rows], base 2).
-/// i32 `slots`, `row_blocks`, `Q` (not packed), `cp_rank`, `page` and `kv_row`
-/// (bytes); i64 `kv_page` and `block_table_request` (bytes). Of each of q,
-/// q_rope, out and lse i32 `NAME_token` and `NAME_head`, in 16 bytes (lse: in
-/// elements), and, not packed, i64 `NAME_request` in bytes.
+/// i32 `slots`, and those of splitInputs without an operand `plan`,
+/// `row_blocks`, `Q` (not packed), `cp_rank`, `page` and `kv_row` (bytes); i64
+/// `kv_page` and `block_table_request` (bytes). Of each of q, q_rope, out and
+/// lse i32 `NAME_token` and `NAME_head`, in 16 bytes (lse: in elements), and,
+/// not packed, i64 `NAME_request` in bytes.
 mlir::LogicalResult writeDecode(tile::KernelOp kernel, const DecodeShape &shape,
                                 const DecodeSchedule &schedule,
                                 mlir::OpBuilder &builder);

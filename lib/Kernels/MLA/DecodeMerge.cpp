@@ -287,7 +287,8 @@ void DecodeMergeKernel::write() {
 }
 
 void mla::launchDecodeMerge(spec::MlaDecodeOp op, PlanBuilder &plan,
-                            Value slots, StringRef name, OpBuilder &builder) {
+                            Value slots, Value queries, StringRef name,
+                            OpBuilder &builder) {
   KernelArguments arguments(builder, plan);
   SmallVector<spec::OperandContract> taken;
   for (const spec::OperandContract &contract : op.getOperandContracts()) {
@@ -321,8 +322,6 @@ void mla::launchDecodeMerge(spec::MlaDecodeOp op, PlanBuilder &plan,
                                : plan.strideBytes(operand, tokenDim + 1));
   }
   Value requests = plan.size("seq_len", 0);
-  Value queries =
-      op.isPacked() ? plan.constant(op.getMaxQueries()) : plan.size("q", 1);
   // Each has a unit of many parts; of few parts there are fewer.
   Value units = plan.mul(queries, plan.constant(many.ofRow() * op.getHeads()));
   Value workers =

@@ -4,14 +4,13 @@
 #ifndef TENON_LIB_KERNELS_MLA_DECODEPLAN_H
 #define TENON_LIB_KERNELS_MLA_DECODEPLAN_H
 
+#include "DecodeSplit.h"
+
 #include "../KernelArguments.h"
 
 #include "dialects/Tenon/Tenon.h"
 
 namespace tenon::kernels::mla {
-
-/// Slots of a plan begin at multiples of as many keys.
-inline constexpr int64_t planKeys = 64;
 
 /// What the rule of tenon.mla_plan depends on besides the lengths. Values are
 /// expressions of the launch plan.
@@ -28,13 +27,22 @@ struct DecodePlanShape {
 mlir::Value planSlots(PlanBuilder &plan, mlir::Value requests,
                       mlir::Value workgroups);
 
+/// States what the rule takes besides seq_len and cp_rank: i32 `requests`,
+/// `slots`, `workgroups` and `moved`.
+void splitArguments(KernelArguments &arguments, PlanBuilder &plan,
+                    mlir::Value slots, const DecodePlanShape &shape);
+/// These arguments in a kernel.
+SplitInputs splitInputs(const llvm::StringMap<mlir::Value> &args,
+                        int64_t cpSize, int64_t cpInterleave);
+
 /// Adds the launch of the kernel \p name that writes a plan of \p slots slots
-/// for seq_len and cp_rank of the op. \p arguments has nothing yet but the
-/// pointer "plan" (of an operand or of a workspace).
+/// for seq_len and cp_rank of the op, where there are more requests than
+/// \p least. \p arguments has nothing yet but the pointer "plan" (of an operand
+/// or of a workspace).
 void launchDecodePlan(spec::SpecOpInterface op, KernelArguments &arguments,
                       PlanBuilder &plan, mlir::Value slots,
-                      const DecodePlanShape &shape, llvm::StringRef name,
-                      mlir::OpBuilder &builder);
+                      const DecodePlanShape &shape, int64_t least,
+                      llvm::StringRef name, mlir::OpBuilder &builder);
 
 /// The one schedule of a tenon.mla_plan, and its plan and kernel.
 llvm::SmallVector<mlir::DictionaryAttr> rankPlanSchedules(spec::MlaPlanOp op);

@@ -95,6 +95,8 @@ private:
   mlir::Value loadScalar(llvm::StringRef operand, mlir::Value index);
 
   void identify();
+  llvm::SmallVector<mlir::Value> findSlot(mlir::Value block);
+  llvm::SmallVector<mlir::Value> locateSlot(mlir::Value block);
   void identifyRows();
   mlir::Value rowsOf(llvm::StringRef operand);
   mlir::Value requestBase(llvm::StringRef operand, int64_t unit);

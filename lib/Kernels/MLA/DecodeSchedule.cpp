@@ -33,6 +33,7 @@ DecodeShape mla::decodeShape(spec::MlaDecodeOp op) {
           int64_t(op.getCpSize()),
           int64_t(op.getCpInterleave()),
           op.isPacked(),
+          static_cast<bool>(op.getPlan()),
           static_cast<bool>(op.getQRope()),
           static_cast<bool>(op.getLse()),
           op.hasFp8Probabilities(),
@@ -114,11 +115,6 @@ mla::rankDecodeSchedules(spec::MlaDecodeOp op,
   for (int64_t rows = instructionRows; rows <= mostRows;
        rows += instructionRows) {
     for (int64_t keys : {32, 64}) {
-      // The search for a swizzle of 64 keys of several blocks of rows takes
-      // seconds.
-      if (rows > instructionRows && keys > 32) {
-        continue;
-      }
       // Of equal cost the one with fewer stages.
       for (int64_t stages = 2; stages <= mostStages; ++stages) {
         DecodeSchedule schedule{rows, keys, stages};
