@@ -442,9 +442,13 @@ MlaDecodeHarness::slots(const Views &operands, const Dims &dims) const {
     return rows;
   }
   reference::MlaPlanParams own = planParams;
-  if (!params.isPacked) {
-    own.rows = dims.at("Q") * params.heads;
-  }
+  int64_t queries =
+      params.isPacked
+          ? std::min<int64_t>(
+                params.maxQueries,
+                llvm::divideCeil(dims.at("T"), std::max<int64_t>(requests, 1)))
+          : dims.at("Q");
+  own.rows = std::max<int64_t>(1, queries * params.heads);
   own.workgroups = std::max<int64_t>(
       1, workgroups / llvm::divideCeil(own.rows, rowsPerWorkgroup));
   auto plan = mlaPlan(own, localKeys(operands, dims),
