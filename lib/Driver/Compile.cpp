@@ -292,9 +292,21 @@ struct Misgiving {
 };
 } // namespace
 
+/// Whether registers are kept in others for want of room, more than a few:
+/// scalars cost an instruction each, and where they are as few among those of a
+/// loop as moves may be, another schedule is not worth it.
+static bool lacksRegisters(const codegen::KernelReport &report) {
+  unsigned hot = 0;
+  for (const codegen::HotLoop &loop : report.loops) {
+    hot = std::max(hot, loop.instructions());
+  }
+  return report.spills != 0 ||
+         report.scalarSpills * codegen::HotLoop::instructionsPerMove > hot;
+}
+
 static Misgiving misgiving(const Compiled &compiled) {
   for (const codegen::KernelReport &report : compiled.reports) {
-    if (report.spills + report.scalarSpills != 0) {
+    if (lacksRegisters(report)) {
       return {report.name + " moves " + std::to_string(report.spills) +
                   " vector and " + std::to_string(report.scalarSpills) +
                   " scalar registers to others for want of room",
