@@ -154,31 +154,118 @@ static llvm::Error checkWorkspaces(const runtime::Plan &plan,
   return llvm::Error::success();
 }
 
-static llvm::Expected<LaunchStats>
-launch(sim::Device &device, const sim::CodeObject &object,
-       const runtime::Launch &description,
-       const runtime::ConcreteLaunch &concrete, const RunOptions &options,
-       std::vector<sim::Finding> &findings) {
-  const sim::Kernel *kernel = object.findKernel(description.kernel);
-  if (!kernel) {
-    return llvm::createStringError("the code object has no kernel '" +
-                                   description.kernel + "'");
-  }
+namespace {
+/// Runs the launches of a plan in their order.
+class Launches {
+public:
+  Launches(sim::Device &device, const sim::CodeObject &object,
+           const runtime::Plan &plan,
+           llvm::ArrayRef<runtime::ConcreteLaunch> launches,
+           const RunOptions &options)
+      : device(device), object(object), plan(plan), launches(launches),
+        options(options) {}
+
+  /// Adds what the launches are found to do to \p result.
+  llvm::Error run(RunResult &result);
+
+private:
+  llvm::Expected<LaunchStats> run(size_t number,
+                                  std::vector<sim::Finding> &findings);
+  llvm::Expected<sim::LaunchResult> execute(size_t number,
+                                            const sim::LaunchConfig &config);
+  sim::LaunchConfig configOf(size_t number);
+  llvm::Error supply(uint64_t allocation);
+
+  sim::Device &device;
+  const sim::CodeObject &object;
+  const runtime::Plan &plan;
+  llvm::ArrayRef<runtime::ConcreteLaunch> launches;
+  const RunOptions &options;
+  /// Launches that have left all their values in memory are those before this.
+  size_t complete = 0;
+  /// Where the others have left some out, with their numbers, ascending.
+  std::vector<std::pair<size_t, uint64_t>> leftOut;
+};
+} // namespace
+
+sim::LaunchConfig Launches::configOf(size_t number) {
+  const runtime::ConcreteLaunch &concrete = launches[number];
   sim::LaunchConfig config;
   config.grid = concrete.grid;
-  config.block = description.workgroupSize;
+  config.block = plan.launches[concrete.launch].workgroupSize;
   config.dynamicLds = concrete.dynamicLds + options.padLds;
   config.kernarg = concrete.kernarg;
   config.numThreads = options.threads;
+  config.workgroupOrder = options.workgroupOrder;
+  return config;
+}
+
+llvm::Expected<sim::LaunchResult>
+Launches::execute(size_t number, const sim::LaunchConfig &config) {
+  const std::string &name = plan.launches[launches[number].launch].kernel;
+  const sim::Kernel *kernel = object.findKernel(name);
+  if (!kernel) {
+    return llvm::createStringError("the code object has no kernel '" + name +
+                                   "'");
+  }
+  return device.launch(*kernel, config);
+}
+
+/// Runs launches, without their time, until what they leave in \p allocation is
+/// there. Those before them are run as well, since theirs may depend on it.
+llvm::Error Launches::supply(uint64_t allocation) {
+  size_t end = complete;
+  for (auto [number, base] : leftOut) {
+    if (base == allocation) {
+      end = number + 1;
+    }
+  }
+  for (; complete < end; ++complete) {
+    sim::LaunchConfig config = configOf(complete);
+    config.checks = sim::CheckSet();
+    if (auto result = execute(complete, config); !result) {
+      return result.takeError();
+    }
+  }
+  llvm::erase_if(leftOut, [&](const std::pair<size_t, uint64_t> &entry) {
+    return entry.first < complete;
+  });
+  return llvm::Error::success();
+}
+
+llvm::Expected<LaunchStats> Launches::run(size_t number,
+                                          std::vector<sim::Finding> &findings) {
+  const runtime::ConcreteLaunch &concrete = launches[number];
+  const runtime::Launch &description = plan.launches[concrete.launch];
+  sim::LaunchConfig config = configOf(number);
   config.checks = options.checks;
   config.perturb = options.perturb;
-  config.workgroupOrder = options.workgroupOrder;
   config.profile = options.profile;
   config.timing = options.timing;
   auto start = std::chrono::steady_clock::now();
-  auto result = device.launch(*kernel, config);
-  if (!result) {
-    return result.takeError();
+  auto attempt = [&]() {
+    if (config.timing) {
+      auto bases = llvm::make_second_range(leftOut);
+      config.timing->leftOut.assign(bases.begin(), bases.end());
+    }
+    return execute(number, config);
+  };
+  auto result = attempt();
+  while (!result) {
+    // Each turn completes launches, so that there is an end.
+    llvm::Error error = llvm::handleErrors(
+        result.takeError(), [&](const sim::MissingValues &failure) {
+          return supply(failure.allocation());
+        });
+    if (error) {
+      return std::move(error);
+    }
+    result = attempt();
+  }
+  if (result->timing) {
+    for (uint64_t base : result->timing->leftOut) {
+      leftOut.emplace_back(number, base);
+    }
   }
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
@@ -193,6 +280,17 @@ launch(sim::Device &device, const sim::CodeObject &object,
   stats.timing = std::move(result->timing);
   llvm::append_range(findings, result->findings);
   return stats;
+}
+
+llvm::Error Launches::run(RunResult &result) {
+  for (size_t number = 0; number < launches.size(); ++number) {
+    auto stats = run(number, result.findings);
+    if (!stats) {
+      return stats.takeError();
+    }
+    result.launches.push_back(std::move(*stats));
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<RunResult>
@@ -237,12 +335,10 @@ run::runOnSimulator(const runtime::Plan &plan,
   result.unitName = harness.unitName();
   for (runtime::ConcreteLaunch &concreteLaunch : concrete->launches) {
     concreteLaunch.bindWorkspaces(*workspaces);
-    auto stats = launch(device, **object, plan.launches[concreteLaunch.launch],
-                        concreteLaunch, options, result.findings);
-    if (!stats) {
-      return stats.takeError();
-    }
-    result.launches.push_back(std::move(*stats));
+  }
+  Launches launches(device, **object, plan, concrete->launches, options);
+  if (llvm::Error error = launches.run(result)) {
+    return std::move(error);
   }
   if (!options.timing || !options.timing->sampled) {
     if (llvm::Error error =

@@ -12,6 +12,7 @@ using namespace llvm;
 namespace tenon::sim {
 
 char LaunchFailure::ID;
+char MissingValues::ID;
 
 void LaunchFailure::log(raw_ostream &stream) const { stream << text; }
 

@@ -102,6 +102,22 @@ private:
   std::vector<Finding> found;
 };
 
+/// A timed launch depends on values that an earlier one has left out (see
+/// TimingOptions::leftOut).
+class MissingValues : public llvm::ErrorInfo<MissingValues, LaunchFailure> {
+public:
+  static char ID;
+  MissingValues(std::string message, uint64_t allocation)
+      : ErrorInfo(std::move(message), std::nullopt, std::vector<Finding>()),
+        base(allocation) {}
+
+  /// Where the allocation begins that holds them.
+  uint64_t allocation() const { return base; }
+
+private:
+  uint64_t base;
+};
+
 } // namespace tenon::sim
 
 #endif // TENON_SIM_CHECK_H

@@ -44,6 +44,10 @@ struct TimingOptions {
   /// Only what addresses, branches and masks depend on is computed, and never
   /// a matrix product: results are wrong, times the same.
   bool skipValues = false;
+  /// Where allocations begin whose contents are not what they would be, because
+  /// an earlier launch left them out (TimingResult::leftOut). The launch fails
+  /// with MissingValues when its time depends on them.
+  std::vector<uint64_t> leftOut;
   /// Constants of the model (target::TimingFacts) to try other values of.
   std::vector<std::pair<std::string, double>> constants;
   /// Keeps issue times of the first workgroups for a trace.
@@ -77,6 +81,9 @@ struct TimingResult {
   double occupancyWaves = 0; ///< mean of resident waves per SIMD in use
   std::array<uint64_t, stallCount> stalls = {}; ///< wave clocks by reason
   bool sampled = false; ///< extrapolated from a part of the launch
+  /// Where allocations begin in which stores are missing: all of a sampled
+  /// launch, and those of values that are skipped.
+  std::vector<uint64_t> leftOut;
   /// "calibrated (f4gemm, median error 8 %)" or "uncalibrated".
   std::string calibration;
   std::vector<TraceEvent> trace;

@@ -23,14 +23,19 @@ TimedLaunch::TimedLaunch(const LaunchSetup &setup, const TimingOptions &options,
       unitsPerDie(facts.computeUnits / facts.xcds),
       groupsPerUnit(unsigned(setup.resident / facts.computeUnits)) {
   // Checks and profiles follow every instruction.
+  bool skips = options.skipValues && !setup.observed;
   std::vector<bool> needed;
-  if (options.skipValues && !setup.observed) {
+  if (skips || !options.leftOut.empty()) {
     needed = valuesForTime(*setup.program, checks, setup.entryRecord,
                            setup.workItems % waveSize == 0);
   }
   for (size_t i = 0; i < records.size(); ++i) {
+    records[i].isNeeded = !needed.empty() && needed[i];
     records[i].isSkipped =
-        needed.empty() ? options.skipValues && records[i].isMatrix : !needed[i];
+        skips ? !needed[i] : options.skipValues && records[i].isMatrix;
+  }
+  for (uint64_t base : options.leftOut) {
+    leftOut.push_back(setup.memory.allocationOf(base));
   }
 }
 
@@ -92,6 +97,7 @@ void Die::schedule(unsigned simd, uint64_t time) {
 
 void Die::sampleRounds(uint64_t most) {
   uint64_t round = launch.round();
+  isSampled = true;
   wanted = std::min(workgroups, sampledLongRounds * round);
   mostWanted = std::min(workgroups, most * round);
   isFillingL2 = true;

@@ -41,6 +41,8 @@ struct TimedLaunch {
   unsigned dies = 0;        ///< that the chip has
   unsigned unitsPerDie = 0; ///< compute units
   unsigned groupsPerUnit = 0;
+  /// Allocations that earlier launches left out: where they begin, and bytes.
+  std::vector<std::pair<uint64_t, uint64_t>> leftOut;
 
   /// Workgroups that a die holds at a time.
   uint64_t round() const { return uint64_t(unitsPerDie) * groupsPerUnit; }
@@ -110,6 +112,10 @@ public:
 
   bool hasEnded() const { return ended == wanted || failed; }
   const ResidentWorkgroup *failure() const { return failed; }
+  /// The allocation whose values are missing, when it failed because of it.
+  std::optional<uint64_t> missing() const { return missingIn; }
+  /// Allocations in which stores are missing.
+  llvm::ArrayRef<uint64_t> leftOut() const { return storedInto; }
 
   /// Clock of the last completion of anything.
   uint64_t lastClock() const { return last; }
@@ -187,6 +193,11 @@ private:
   void occupyScalarMemory(TimedWave &timed, uint64_t now);
   /// Ends the launch when a scalar load reads where stores without values went.
   void checkScalarLoad(TimedWave &timed);
+  /// Ends the launch when time depends on what the last access read, and an
+  /// earlier launch left it out.
+  void checkLeftOut(TimedWave &timed, uint32_t record);
+  /// Notes the allocation of an address as one in which stores are missing.
+  void leaveOut(uint64_t address);
   /// Finds out when the instruction behind the last one may be issued.
   void lookAhead(TimedWave &timed, uint32_t record, uint64_t now);
   void stop(TimedWave &timed, uint64_t now);
@@ -213,9 +224,12 @@ private:
   std::vector<MemoryTraffic> roundTraffic;
   const ResidentWorkgroup *failed = nullptr;
   MemoryTrace access;
-  int rounding = -1; ///< that the host has
-  /// Allocations that were stored to without values.
+  int rounding = -1;      ///< that the host has
+  bool isSampled = false; ///< its stores are dropped
+  /// Allocations that were stored to without values, and the bytes of the last.
   llvm::SmallVector<uint64_t, 4> storedInto;
+  uint64_t lastStored = 0, lastStoredBytes = 0;
+  std::optional<uint64_t> missingIn;
   alignas(64) uint32_t ldsAddress[waveSize];
   /// The last access of an LDS instruction and the conflicts it had: they
   /// depend on the distances between lanes and on the first bank alone, which

@@ -180,7 +180,8 @@ void Die::occupy(TimedWave &timed, uint32_t record, uint64_t now) {
     break;
   case IssueUnit::ScalarMemory:
     occupyScalarMemory(timed, now);
-    if (!storedInto.empty() && access.bytes &&
+    checkLeftOut(timed, record);
+    if (!storedInto.empty() && !isSampled && access.bytes &&
         access.kind == MemoryAccessKind::Load) {
       checkScalarLoad(timed);
     }
@@ -278,6 +279,42 @@ void Die::checkScalarLoad(TimedWave &timed) {
   }
 }
 
+void Die::checkLeftOut(TimedWave &timed, uint32_t record) {
+  if (launch.leftOut.empty() || !launch.records[record].isNeeded ||
+      !launch.checks.records()[record].is(checkLoad) || !access.bytes) {
+    return;
+  }
+  bool isScalar = launch.records[record].unit == IssueUnit::ScalarMemory;
+  if (!isScalar && !access.lanes.active) {
+    return;
+  }
+  uint64_t address =
+      access.lanes
+          .address[isScalar ? 0 : std::countr_zero(access.lanes.active)];
+  for (auto [base, bytes] : launch.leftOut) {
+    if (address - base < bytes) {
+      missingIn = base;
+      timed.group->resident.fail(
+          *timed.wave,
+          "its time depends on values that an earlier launch left out",
+          std::nullopt);
+      fail(*timed.group);
+      return;
+    }
+  }
+}
+
+void Die::leaveOut(uint64_t address) {
+  if (address - lastStored < lastStoredBytes) {
+    return;
+  }
+  std::tie(lastStored, lastStoredBytes) =
+      launch.setup.memory.allocationOf(address);
+  if (!is_contained(storedInto, lastStored)) {
+    storedInto.push_back(lastStored);
+  }
+}
+
 void Die::occupyScalarMemory(TimedWave &timed, uint64_t now) {
   uint64_t done = now + launch.timing.scalarHitClocks;
   if (access.bytes) {
@@ -311,14 +348,11 @@ void Die::occupyVectorMemory(TimedWave &timed, uint32_t record, uint64_t now) {
   uint64_t done = uint64_t(start) + facts.l1HitClocks;
   unsigned clocks = facts.slotClocks;
   if (access.bytes && access.lanes.active) {
-    if (launch.records[record].isSkipped && check.is(checkStore)) {
-      uint64_t first =
-          access.lanes.address[std::countr_zero(access.lanes.active)];
-      uint64_t base = launch.setup.memory.allocationOf(first).first;
-      if (!is_contained(storedInto, base)) {
-        storedInto.push_back(base);
-      }
+    if ((launch.records[record].isSkipped || isSampled) &&
+        check.is(checkStore)) {
+      leaveOut(access.lanes.address[std::countr_zero(access.lanes.active)]);
     }
+    checkLeftOut(timed, record);
     // The lines in the order of lanes, each once.
     unsigned size = memory.lineBytes();
     uint64_t lines[2 * waveSize];

@@ -34,6 +34,8 @@ struct InstructionTiming {
   bool isFlat = false; ///< counts as vector memory and as LDS
   /// No time depends on what it computes, loads or stores, and nobody wants it.
   bool isSkipped = false;
+  /// Whether time depends on its result; known where values may be missing.
+  bool isNeeded = false;
   int8_t priority = -1; ///< that s_setprio gives the wave
   MatrixLoad matrixLoad = MatrixLoad::F32;
   uint16_t clocks = 4;              ///< of the unit

@@ -40,6 +40,9 @@ struct Node {
   Rows addresses = {}; ///< operands that always count
   Rows operands = {};  ///< those that count when it is in the slice
   bool isLds = false;  ///< a load from LDS
+  /// Whether what memory, or LDS, holds counts wherever it is executed.
+  bool countsMemory = false, countsLds = false;
+  bool isReached = false; ///< from the entry: other kernels are not
   uint32_t next[2] = {~0u, ~0u};
 };
 
@@ -142,8 +145,8 @@ void Slice::describe(uint32_t index, StringRef text) {
         !record.is(checkLoad | checkStore | checkToLds)) {
       addOperands(all);
       // FLAT may read either.
-      ldsCounts |= record.is(checkFlat);
-      memoryCounts |= record.is(checkAtomic | checkFlat);
+      node.countsLds = record.is(checkFlat);
+      node.countsMemory = record.is(checkAtomic | checkFlat);
     } else if (record.is(checkToLds)) {
       node.part = Part::ToLds;
       addOperands(all);
@@ -160,7 +163,7 @@ void Slice::describe(uint32_t index, StringRef text) {
   case CheckKind::Lds:
     if (record.is(checkAtomic)) {
       addOperands(all);
-      ldsCounts = true;
+      node.countsLds = true;
     } else if (!record.bytes) { // permutations of lanes
       node.part = record.is(checkLoad) ? Part::Compute : Part::Always;
       addOperands(none);
@@ -230,6 +233,7 @@ void Slice::findFullMasks(uint32_t entry, bool entersFull) {
     }
   }
   for (uint32_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].isReached = states[i] != Unseen;
     // Matrix products ignore the mask.
     if (states[i] != Full && nodes[i].part != Part::Product) {
       nodes[i].kills = {};
@@ -260,6 +264,9 @@ void Slice::propagate() {
     changed = false;
     for (uint32_t i = uint32_t(nodes.size()); i-- > 0;) {
       const Node &node = nodes[i];
+      if (!node.isReached) {
+        continue;
+      }
       Rows after = {};
       for (uint32_t next : node.next) {
         for (size_t w = 0; next < nodes.size() && w < after.size(); ++w) {
@@ -280,12 +287,19 @@ void Slice::propagate() {
 
 std::vector<bool> Slice::solve() {
   std::vector<bool> needed(nodes.size());
+  for (const Node &node : nodes) {
+    memoryCounts |= node.isReached && node.countsMemory;
+    ldsCounts |= node.isReached && node.countsLds;
+  }
   for (bool changed = true; changed;) {
     propagate();
     bool memory = memoryCounts, lds = ldsCounts;
     bool copies = false;
     for (uint32_t i = 0; i < nodes.size(); ++i) {
       const Node &node = nodes[i];
+      if (!node.isReached) {
+        continue;
+      }
       Rows after = {};
       for (uint32_t next : node.next) {
         for (size_t w = 0; next < nodes.size() && w < after.size(); ++w) {

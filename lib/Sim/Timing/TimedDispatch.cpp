@@ -55,6 +55,12 @@ uint64_t TimedDispatch::groupsOfDie(unsigned die) const {
 
 Error TimedDispatch::failureOf(
     const std::vector<std::unique_ptr<Die>> &dies) const {
+  for (const std::unique_ptr<Die> &die : dies) {
+    if (die->missing()) {
+      return make_error<MissingValues>(die->failure()->describeFailure(),
+                                       *die->missing());
+    }
+  }
   const ResidentWorkgroup *first = nullptr;
   for (const std::unique_ptr<Die> &die : dies) {
     const ResidentWorkgroup *failed = die->failure();
@@ -258,6 +264,11 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
     pass.trace.insert(pass.trace.end(), die.trace.begin(), die.trace.end());
     pass.log.merge(die.observations.log);
     pass.statistics.add(die.observations.statistics);
+    for (uint64_t base : die.leftOut()) {
+      if (!is_contained(pass.leftOut, base)) {
+        pass.leftOut.push_back(base);
+      }
+    }
   }
   pass.traffic.hbmBytes -=
       std::min(pass.traffic.hbmBytes, device.doublyCountedBytes());
@@ -384,6 +395,7 @@ TimingResult TimedDispatch::evaluate(const Pass &pass, bool sampled) const {
     result.stalls[i] = scaled(pass.counts.stalls[i]);
   }
   result.calibration = calibrationOf(pass.counts);
+  result.leftOut = pass.leftOut;
   result.trace = pass.trace;
   for (const TraceEvent &event : result.trace) {
     std::string &text = result.traceTexts[event.record];

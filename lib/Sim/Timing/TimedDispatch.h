@@ -37,6 +37,7 @@ private:
     /// Use of HBM if no die fetched what another one has.
     double unsharedHbm = 0;
     std::vector<TraceEvent> trace;
+    std::vector<uint64_t> leftOut; ///< allocations in which stores are missing
     FindingLog log;
     AccessStatistics statistics;
   };

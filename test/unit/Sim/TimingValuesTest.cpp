@@ -146,6 +146,58 @@ TEST(SimTimingValues, ScalarLoadOfSkippedStores) {
             std::string::npos);
 }
 
+/// A launch says which allocations it has not stored to as it should, and one
+/// that is told so fails when its time depends on what is missing there.
+TEST(SimTimingValues, LaunchesThatNeedWhatIsLeftOut) {
+  auto launch = [](Device &device, const std::string &body,
+                   llvm::ArrayRef<uint64_t> buffers, unsigned groups,
+                   const TimingOptions &timing) {
+    auto object = loadObject(assemble(arguments + body));
+    LaunchConfig config;
+    config.grid = {groups, 1, 1};
+    config.block = {64, 1, 1};
+    config.checks = CheckSet();
+    config.timing = timing;
+    for (auto [index, buffer] : llvm::enumerate(buffers)) {
+      config.setArg(8 * index, buffer);
+    }
+    return device.launch(object->kernels()[0], config);
+  };
+  const std::string store = "  global_store_dword v1, v0, s[4:5]\n";
+  const std::string copy = "  global_load_dword v2, v1, s[4:5]\n"
+                           "  s_waitcnt vmcnt(0)\n"
+                           "  global_store_dword v1, v2, s[6:7]\n";
+  const std::string index = "  global_load_dword v2, v1, s[4:5]\n"
+                            "  s_waitcnt vmcnt(0)\n"
+                            "  global_load_dword v3, v2, s[6:7]\n";
+  const std::string scalar = "  s_load_dword s8, s[4:5], 0x0\n"
+                             "  s_waitcnt lgkmcnt(0)\n";
+  for (bool skips : {false, true}) {
+    Device device;
+    uint64_t first = llvm::cantFail(device.memory().allocate(4096));
+    uint64_t second = llvm::cantFail(device.memory().allocate(4096));
+    TimingOptions sampled;
+    sampled.sampled = true;
+    sampled.skipValues = skips;
+    // As many workgroups as make a sample.
+    auto stored = launch(device, store, {first, second}, 64, sampled);
+    ASSERT_TRUE(bool(stored)) << llvm::toString(stored.takeError());
+    EXPECT_EQ(stored->timing->leftOut, std::vector<uint64_t>{first});
+    sampled.leftOut = {first};
+    EXPECT_TRUE(bool(launch(device, copy, {first, second}, 64, sampled)));
+    for (const std::string &body : {index, scalar}) {
+      auto failed = launch(device, body, {first, second}, 64, sampled);
+      ASSERT_FALSE(bool(failed));
+      uint64_t missing = 0;
+      llvm::handleAllErrors(
+          failed.takeError(),
+          [&](const MissingValues &error) { missing = error.allocation(); });
+      EXPECT_EQ(missing, first);
+      EXPECT_TRUE(bool(launch(device, body, {second, first}, 64, sampled)));
+    }
+  }
+}
+
 /// 1 to 97, so that loops over data end.
 void smallNumbers(uint64_t offset, llvm::MutableArrayRef<uint8_t> page) {
   for (size_t i = 0; i + 4 <= page.size(); i += 4) {
