@@ -280,6 +280,47 @@ TENON_API tenon_status tenon_launch(tenon_kernel *kernel,
                                     const tenon_launch_arguments *arguments);
 
 /*===----------------------------------------------------------------------===*\
+|* Weights of experts
+\*===----------------------------------------------------------------------===*/
+
+/** Told after each expert: `done` of `count` are packed. */
+typedef void (*tenon_packing_callback)(void *context, int64_t done,
+                                       int64_t count);
+
+/** The weights of experts as a checkpoint has them, and where they are packed
+ * to: on the host what the op moe_pack does on a device. All memory is that of
+ * the host. */
+typedef struct tenon_expert_packing {
+  size_t struct_bytes; /**< sizeof(tenon_expert_packing) */
+  int64_t experts;
+  int64_t rows;  /**< N: 2I of w13, D of w2 */
+  int64_t depth; /**< K: D of w13, I of w2 */
+  /** "packed", "aiter" or "aiter_interleaved"; NULL: "packed". */
+  const char *order;
+  /** Not 0: rows of gate and of up alternate in the checkpoint. */
+  int interleaved;
+  const void *weights; /**< u8 [experts, rows, depth / 2], two FP4 a byte */
+  const void *scales;  /**< u8 [experts, rows, depth / 32], E8M0 */
+  /** Bytes from expert to expert; 0: they follow each other without gaps. */
+  int64_t weights_stride, scales_stride;
+  /** Of as many bytes as tenon_expert_packed_bytes tells. Each may be weights
+   * or scales themselves where experts have no gaps and nothing is filled up:
+   * an expert is copied before it is written. What fills up is 0. */
+  void *packed, *packed_scales;
+  tenon_packing_callback progress; /**< NULL: none */
+  void *context;
+} tenon_expert_packing;
+
+/** The bytes of the packed weights and scales of all experts; of `packing` the
+ * addresses and strides do not matter. */
+TENON_API tenon_status tenon_expert_packed_bytes(
+    const tenon_expert_packing *packing, uint64_t *weights, uint64_t *scales);
+
+/** Packs experts, one after the other. Takes memory for the weights of one
+ * besides. Other threads may pack other experts meanwhile. */
+TENON_API tenon_status tenon_expert_pack(const tenon_expert_packing *packing);
+
+/*===----------------------------------------------------------------------===*\
 |* Compiling ahead, and what an engine watches
 \*===----------------------------------------------------------------------===*/
 
