@@ -220,6 +220,8 @@ private:
   void findFarRow(const BufferView &view, BufferAccess &access,
                   const BufferAccess *previous);
   mlir::LogicalResult emitStore(tile::StoreOp op);
+  void emitAdds(const BufferAccess &access, mlir::Value vector,
+                unsigned elementBytes, mlir::Value policy);
   mlir::Value toVector(const Parts &parts, int64_t first, unsigned count);
   void appendVector(llvm::SmallVectorImpl<mlir::Value> &elements,
                     mlir::Value vector, unsigned count);

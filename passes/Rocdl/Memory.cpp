@@ -551,11 +551,40 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   return success();
 }
 
+/// Adds elements to memory without their old values: dwords of two bf16, or one
+/// f32, by atomics.
+void Emitter::emitAdds(const BufferAccess &access, Value vector,
+                       unsigned elementBytes, Value policy) {
+  constexpr unsigned dword = 4;
+  unsigned perDword = dword / elementBytes;
+  auto type = dyn_cast<VectorType>(vector.getType());
+  for (unsigned first = 0; first < access.count; first += perDword) {
+    Value added = vector;
+    if (type && access.count > perDword) {
+      SmallVector<int32_t> lanes;
+      for (unsigned i = 0; i < perDword; ++i) {
+        lanes.push_back(int32_t(first + i));
+      }
+      added = perDword == 1
+                  ? LLVM::ExtractElementOp::create(b, loc, vector, i32(first))
+                        .getResult()
+                  : LLVM::ShuffleVectorOp::create(b, loc, vector, vector, lanes)
+                        .getResult();
+    }
+    Value offset = LLVM::AddOp::create(b, loc, access.offset,
+                                       i32(int64_t(first) * elementBytes));
+    ROCDL::RawPtrBufferAtomicFaddOp::create(
+        b, loc, added, access.resource, offset, access.uniformOffset, policy,
+        ArrayAttr(), ArrayAttr(), ArrayAttr());
+  }
+}
+
 LogicalResult Emitter::emitStore(tile::StoreOp op) {
   auto layout = layoutOf(op.getValue());
   if (failed(layout)) {
     return failure();
   }
+  bool adds = op->hasAttr("tile.accumulate");
   FailureOr<ReplicaMask> mask = replicas(*layout);
   if (failed(mask)) {
     return failure();
@@ -565,12 +594,25 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   if (failed(accesses)) {
     return failure();
   }
+  if (adds) {
+    Type element =
+        cast<RankedTensorType>(op.getValue().getType()).getElementType();
+    unsigned perDword = element.isBF16() ? 2 : 1;
+    if ((!element.isBF16() && !element.isF32()) ||
+        llvm::any_of(*accesses, [&](const BufferAccess &access) {
+          return access.count % perDword != 0;
+        })) {
+      return op.emitOpError("adds f32, or pairs of bf16 that a lane holds side "
+                            "by side; found ")
+             << op.getValue().getType();
+    }
+  }
   Location storeLoc = op.getLoc();
   int32_t bits = (op.getNontemporal() ? nontemporalPolicy : 0) |
                  (op.getCoherent() ? coherentPolicy : 0);
   bool byAll = !mask->any();
   guarded(*mask, [this, view, accesses = std::move(*accesses), storeLoc, bits,
-                  byAll, value = op.getValue(),
+                  adds, byAll, value = op.getValue(),
                   store = op.getOperation()]() mutable {
     loc = storeLoc;
     Value policy = i32(bits);
@@ -579,6 +621,13 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
       findFarRow(view, access, previous);
       previous = &access;
       Value vector = toVector(parts(value), access.first, access.count);
+      if (adds) {
+        emitAdds(access, vector, view.elementBytes, policy);
+        if (byAll) {
+          noteIssued(store, access.count * view.elementBytes / 4);
+        }
+        continue;
+      }
       Type type = accessType(b, access.count * view.elementBytes);
       Value raw =
           vector.getType() == type

@@ -164,6 +164,7 @@ static int runCommand(RunArguments &arguments) {
   if (!arguments.spec.saveTile(*compiled)) {
     return BadInput;
   }
+  harness->noteSchedule(compiled->schedule);
   auto result = run::runOnSimulator(compiled->plan, compiled->codeObject,
                                     *harness, options);
   if (!result) {

@@ -73,6 +73,9 @@ public:
   /// Generates data of \p kind, one of dataKinds(), from now on.
   virtual void chooseData(llvm::StringRef kind) {}
 
+  /// Notes the schedule that was taken, on which tolerances may depend.
+  virtual void noteSchedule(llvm::StringRef schedule) {}
+
   /// Replaces lists of names of its own by those of operands, and notes the
   /// sizes that they imply.
   virtual llvm::Error expandLists(Lists &lists, Dims &dims) const;

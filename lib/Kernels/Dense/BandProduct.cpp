@@ -143,51 +143,60 @@ void BandProduct::chooseNarrow(tile::MmaOp product) {
   }
 }
 
-/// The sums after step \p k.
-SmallVector<Value> BandProduct::multiply(ValueRange sums, Value k,
-                                         bool limited) {
-  auto load = [&](const Operand &operand,
-                  bool isWeights) -> std::pair<Value, Value> {
-    Value values = loadStep(operand.values, k, isWeights, limited);
-    if (!operand.scales) {
-      return {values, Value()};
-    }
-    return {values, loadStep(*operand.scales, k, isWeights, limited)};
-  };
-  auto [tokens, tokenScale] = load(x, /*isWeights=*/false);
+StepOperand BandProduct::load(const Operand &operand, Value k, bool isWeights,
+                              bool limited) {
+  StepOperand step;
+  step.values = loadStep(operand.values, k, isWeights, limited);
+  if (operand.scales) {
+    step.scales = loadStep(*operand.scales, k, isWeights, limited);
+  }
+  return step;
+}
+
+Value BandProduct::multiply(Value sum, const StepOperand &tokens,
+                            const StepOperand &weights) {
   SmallVector<int64_t> waves{schedule.wavesM, schedule.wavesN};
   if (schedule.wavesK > 1) {
     waves.push_back(schedule.wavesK);
   }
+  Value weight = weights.values, weightScale = weights.scales;
+  if (weightScale && !tokens.scales) {
+    // No instruction takes the two formats as they are.
+    auto codes = cast<RankedTensorType>(weight.getType());
+    int64_t dim = codes.getRank() - 2;
+    SmallVector<int64_t> shape(codes.getShape());
+    shape[dim] *= 2;
+    auto type = RankedTensorType::get(
+        shape,
+        cast<RankedTensorType>(tokens.values.getType()).getElementType());
+    weight = t.create<tile::DequantizeOp>(type, weight, weightScale, dim);
+    weightScale = Value();
+  }
+  auto product = t.create<tile::MmaOp>(tokens.values, weight, sum, waves);
+  product.getLhsScaleMutable().assign(tokens.scales ? ValueRange(tokens.scales)
+                                                    : ValueRange());
+  product.getRhsScaleMutable().assign(weightScale ? ValueRange(weightScale)
+                                                  : ValueRange());
+  if (tokens.scales) {
+    int64_t mn = scaledInstruction();
+    product.setInstruction(SmallVector<int64_t>{mn, 2048 / mn});
+  } else if (weights.scales) {
+    // A lane reads 16 bytes of codes, the operands of four instructions.
+    product.setContraction(SmallVector<int64_t>{8, 4});
+  } else if (!schedule.stagesX || !schedule.stagesWeights) {
+    chooseNarrow(product);
+  }
+  return product;
+}
+
+/// The sums after step \p k.
+SmallVector<Value> BandProduct::multiply(ValueRange sums, Value k,
+                                         bool limited) {
+  StepOperand tokens = load(x, k, /*isWeights=*/false, limited);
   SmallVector<Value> result;
   for (auto [sum, operand] : llvm::zip_equal(sums, weights)) {
-    auto [weight, weightScale] = load(operand, /*isWeights=*/true);
-    if (weightScale && !tokenScale) {
-      // No instruction takes the two formats as they are.
-      auto codes = cast<RankedTensorType>(weight.getType());
-      int64_t dim = codes.getRank() - 2;
-      SmallVector<int64_t> shape(codes.getShape());
-      shape[dim] *= 2;
-      auto type = RankedTensorType::get(
-          shape, cast<RankedTensorType>(tokens.getType()).getElementType());
-      weight = t.create<tile::DequantizeOp>(type, weight, weightScale, dim);
-      weightScale = Value();
-    }
-    auto product = t.create<tile::MmaOp>(tokens, weight, sum, waves);
-    product.getLhsScaleMutable().assign(tokenScale ? ValueRange(tokenScale)
-                                                   : ValueRange());
-    product.getRhsScaleMutable().assign(weightScale ? ValueRange(weightScale)
-                                                    : ValueRange());
-    if (tokenScale) {
-      int64_t mn = scaledInstruction();
-      product.setInstruction(SmallVector<int64_t>{mn, 2048 / mn});
-    } else if (operand.scales) {
-      // A lane reads 16 bytes of codes, the operands of four instructions.
-      product.setContraction(SmallVector<int64_t>{8, 4});
-    } else if (!schedule.stagesX || !schedule.stagesWeights) {
-      chooseNarrow(product);
-    }
-    result.push_back(product);
+    result.push_back(
+        multiply(sum, tokens, load(operand, k, /*isWeights=*/true, limited)));
   }
   return result;
 }

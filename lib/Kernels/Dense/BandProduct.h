@@ -20,6 +20,12 @@ struct Operand {
   std::optional<Band> scales;
 };
 
+/// What a step along K reads of an operand: tiles of values, and of scales or
+/// null.
+struct StepOperand {
+  mlir::Value values, scales;
+};
+
 /// What is known of the operands of a product.
 struct ProductTraits {
   std::optional<int64_t> depth; ///< K, if it is static
@@ -47,6 +53,17 @@ public:
   /// The sums over the steps of share \p share of schedule.split, tiles of
   /// FP32.
   llvm::SmallVector<mlir::Value> accumulate(mlir::Value share = {});
+
+  /// \name Single steps
+  /// @{
+  /// What the step at \p k reads of \p operand. A limited step, which ends with
+  /// K, is as deep as one slice.
+  StepOperand load(const Operand &operand, mlir::Value k, bool isWeights,
+                   bool limited);
+  /// \p sum and the product of what a step has read of x and of weights.
+  mlir::Value multiply(mlir::Value sum, const StepOperand &tokens,
+                       const StepOperand &weights);
+  /// @}
 
 private:
   mlir::Value loadStep(const Band &band, mlir::Value k, bool isWeights,

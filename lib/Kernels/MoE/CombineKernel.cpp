@@ -34,11 +34,14 @@ public:
 
   void writeSum(StringRef rows);
   void writeZeros();
+  void writeZeroRow();
 
 private:
   /// Routes of the token: their numbers, and 1 where they exist, else 0.
   std::pair<Value, Value> route(int64_t place);
   tile::LayoutAttr lanes(int64_t extent, int64_t waves);
+  /// The token's row of the sums, empty where there is no token.
+  Value outRow();
 
   spec::MoeExpertsOp op;
   TileBuilder t;
@@ -94,10 +97,23 @@ void TokenKernel::writeSum(StringRef rows) {
   }
   auto type = cast<RankedTensorType>(sum.getType());
   Value rounded = t.create<arith::TruncFOp>(type.clone(b.getBF16Type()), sum);
-  Value out = t.view(t.advance(args.lookup("out"),
-                               t.wideMul(token, args.lookup("out_stride"))),
-                     {unit}, t.mul(isThere, t.i32(op.getWidth() * 2)));
-  t.store(rounded, out, {first});
+  t.store(rounded, outRow(), {first});
+  t.create<tile::ReturnOp>();
+}
+
+Value TokenKernel::outRow() {
+  return t.view(t.advance(args.lookup("out"),
+                          t.wideMul(token, args.lookup("out_stride"))),
+                {t.builder().getIndexAttr(1)},
+                t.mul(isThere, t.i32(op.getWidth() * 2)));
+}
+
+void TokenKernel::writeZeroRow() {
+  auto type = RankedTensorType::get({columns}, t.builder().getBF16Type(),
+                                    lanes(columns, 1));
+  Value zeros = t.create<arith::ConstantOp>(DenseElementsAttr::get(
+      type, t.builder().getFloatAttr(type.getElementType(), 0.0)));
+  t.store(zeros, outRow(), {t.mul(t.workgroupId(1), t.i32(columns))});
   t.create<tile::ReturnOp>();
 }
 
@@ -172,4 +188,13 @@ void moe::addClear(spec::MoeExpertsOp op, StringRef name, PlanBuilder &plan,
                                        builder, runs, [](KernelArguments &) {});
   OpBuilder::InsertionGuard guard(builder);
   TokenKernel(op, kernel, builder).writeZeros();
+}
+
+void moe::addZeros(spec::MoeExpertsOp op, StringRef name, PlanBuilder &plan,
+                   OpBuilder &builder) {
+  tile::KernelOp kernel =
+      launchTokens(op, name, /*waves=*/1, columns, plan, builder, Value(),
+                   [](KernelArguments &) {});
+  OpBuilder::InsertionGuard guard(builder);
+  TokenKernel(op, kernel, builder).writeZeroRow();
 }

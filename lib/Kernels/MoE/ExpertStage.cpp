@@ -102,7 +102,22 @@ Value ExpertStage::atSlots(StringRef workspace, int64_t bytes) {
                    t.wideMul(row, t.i32(schedule.tileM * bytes)));
 }
 
-void ExpertStage::write(tile::KernelOp kernel) {
+Value ExpertStage::routeCount() {
+  return t.mul(args["T"], t.i32(op.getExpertsPerToken()));
+}
+
+void ExpertStage::scatterRows(Value tile, StringRef operand, int64_t pitch,
+                              Value offset, int64_t values, int64_t bytes) {
+  Value all = t.mul(routeCount(), t.i32(pitch));
+  Value view = t.view(
+      t.advance(args[operand], t.wideMul(offset, t.i32(1))),
+      {t.builder().getIndexAttr(pitch / bytes), t.builder().getIndexAttr(1)},
+      t.create<arith::SubIOp>(all, offset));
+  Value zero = t.i32(0);
+  t.scatter(tile, view, routes.routes, {zero, zero}, columnLimits(values));
+}
+
+void ExpertStage::begin(tile::KernelOp kernel) {
   t.builder().setInsertionPointToStart(&kernel.getBody().front());
   args = KernelArguments::byName(kernel);
   row = t.workgroupId(1);
@@ -112,19 +127,23 @@ void ExpertStage::write(tile::KernelOp kernel) {
       width() % schedule.tileN == 0
           ? t.i32(schedule.tileN)
           : t.create<arith::MinSIOp>(rest, t.i32(schedule.tileN)).getResult();
+  product.depth = t.i32(depth());
+  product.traits.depth = depth();
+  product.traits.depthMultiple = tile::MmaOp::scaleBlock;
+  product.traits.scaleAlignment =
+      depth() % (4 * tile::MmaOp::scaleBlock) == 0 ? 4 : 1;
+  product.traits.packedScales = true;
+  product.traits.scalesX = hasScales(input());
+}
+
+void ExpertStage::write(tile::KernelOp kernel) {
+  begin(kernel);
   routes = direct ? directTile(op, t, args, row, schedule.waves())
                   : sortedTile(t, args, row, schedule.tileM);
   auto branch = t.create<scf::IfOp>(routes.runs, /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(t.builder());
     t.builder().setInsertionPointToStart(branch.thenBlock());
-    product.depth = t.i32(depth());
-    product.traits.depth = depth();
-    product.traits.depthMultiple = tile::MmaOp::scaleBlock;
-    product.traits.scaleAlignment =
-        depth() % (4 * tile::MmaOp::scaleBlock) == 0 ? 4 : 1;
-    product.traits.packedScales = true;
-    product.traits.scalesX = hasScales(input());
     operands();
     writeOut(product.accumulate());
   }

@@ -3,8 +3,11 @@
 //
 // A workgroup computes a tile of rows, which are routes to one expert, by
 // columns. The first stage multiplies tokens by w13 and leaves what the
-// activation makes of the sums, by slots: row r of tile n is slot n * tileM +
-// r. The second multiplies those by w2 and leaves rows of routes.
+// activation makes of the sums: by slots where routes are sorted, row r of tile
+// n being slot n * tileM + r, else by routes. The second multiplies those by w2
+// and leaves rows of routes. Where routes are not sorted, a workgroup of the
+// second may instead take all routes of a token, each with its expert, and sum
+// them up (see TokenStage.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +23,7 @@
 namespace tenon::kernels::moe {
 
 /// Workspaces between the launches: x as codes and their scales by tokens, the
-/// intermediate by slots, rows of routes by routes.
+/// intermediate by slots or by routes, rows of routes by routes.
 /// @{
 inline constexpr llvm::StringLiteral xCodes = "x_codes";
 inline constexpr llvm::StringLiteral xScales = "x_scales";
@@ -49,7 +52,7 @@ public:
         product(op, t, this->schedule) {}
   virtual ~ExpertStage() = default;
 
-  void write(tile::KernelOp kernel);
+  virtual void write(tile::KernelOp kernel);
 
 protected:
   /// Columns of the result, and K.
@@ -71,6 +74,16 @@ protected:
   dense::Operand expertWeights(llvm::StringRef name, mlir::Value weights,
                                mlir::Value scales, spec::WeightOrder order,
                                int64_t part);
+  /// Begins \p kernel: arguments, the place of the tile of \p column columns,
+  /// and what is known of the product.
+  void begin(tile::KernelOp kernel);
+  /// All routes, i32.
+  mlir::Value routeCount();
+  /// Writes the tile's columns of rows of \p pitch bytes of all routes, to
+  /// those of its own, beginning \p offset bytes (i32) behind the first; \p
+  /// values to an element of \p bytes bytes.
+  void scatterRows(mlir::Value tile, llvm::StringRef operand, int64_t pitch,
+                   mlir::Value offset, int64_t values, int64_t bytes);
   /// \p sum in the layout in which lanes hold columns side by side.
   mlir::Value spread(mlir::Value sum);
   /// Limits of a store of the tile whose elements are \p values columns each.
@@ -99,7 +112,15 @@ void writeStageOne(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,
 void writeStageTwo(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,
                    bool direct, tile::KernelOp kernel,
                    mlir::OpBuilder &builder);
+void writeTokenStage(spec::MoeExpertsOp op, tile::KernelOp kernel,
+                     mlir::OpBuilder &builder);
 /// @}
+
+/// Whether sums over routes are written by the stage of tokens, where routes
+/// are not sorted.
+bool sumsByTokens(spec::MoeExpertsOp op, const ExpertsSchedule &schedule);
+/// Columns of its tiles; they have one wave.
+inline constexpr int64_t tokenStageColumns = 32;
 
 /// Launches what rounds x to op.input, into the workspaces xCodes and xScales,
 /// which it states.

@@ -13,12 +13,17 @@ namespace tenon::kernels::moe {
 struct ExpertsSchedule {
   /// Whether up to 16 tokens are not sorted (see ExpertTile.h).
   bool direct = false;
+  /// Whether the second product adds its rows to out, which holds zeros, by
+  /// atomics in bf16, instead of leaving them for a launch that sums them in
+  /// their order.
+  bool atomic = false;
   dense::GemmSchedule up, down;
 };
 
 /// Schedules `{form = "direct" or "sorted", up = {...}, down = {...}}` with
 /// those of dense::GemmSchedule for the products with w13 and w2, the one
-/// expected to be fastest first.
+/// expected to be fastest first. `sum = "atomic"` besides is never chosen,
+/// since its results differ from run to run.
 llvm::SmallVector<mlir::DictionaryAttr>
 rankExpertsSchedules(spec::MoeExpertsOp op, const target::TargetInfo &target);
 

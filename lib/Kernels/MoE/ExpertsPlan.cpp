@@ -4,9 +4,11 @@
 //
 // Launches, of which those that a call does not need are empty:
 // - x is rounded, where the first product takes fp8 or fp4;
-// - up to 16 tokens, where the schedule is direct: both stages;
+// - up to 16 tokens, where the schedule is direct: both stages, of which the
+//   second may write the sums over routes;
 // - else routes are sorted, and both stages take sorted routes;
-// - rows of routes are summed, or those without a route cleared.
+// - rows of routes are summed, or those without a route cleared. Where they are
+//   added by atomics, the result is zeroed before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +33,7 @@ public:
 private:
   void stageOne(bool direct, Value tiles);
   void stageTwo(bool direct, Value tiles);
+  void tokenStage(Value tokens);
   void operands(KernelArguments &arguments, ArrayRef<StringRef> names);
   void tileArguments(bool direct, KernelArguments &arguments);
   void require();
@@ -107,10 +110,13 @@ void ExpertsPlan::stageTwo(bool direct, Value tiles) {
   }
   if (op.hasRouteRows()) {
     operands(arguments, {"out"});
+  } else if (schedule.atomic) {
+    operands(arguments, {"weights", "out"});
+    arguments.scalar32("out_stride", plan.floorDiv(plan.strideBytes("out"),
+                                                   plan.constant(16)));
   } else {
     arguments.statedWorkspace(routeRows, elementOf(op.getRoutes(), builder));
   }
-  arguments.scalar32("routes", routes);
   std::string kernelName = (name + (direct ? "_down_direct" : "_down")).str();
   plan.launch(
       kernelName,
@@ -123,6 +129,34 @@ void ExpertsPlan::stageTwo(bool direct, Value tiles) {
                 builder);
 }
 
+/// The second stage of routes that are not sorted, with the sums over them.
+void ExpertsPlan::tokenStage(Value tokens) {
+  KernelArguments arguments(builder, plan);
+  tileArguments(/*direct=*/true, arguments);
+  operands(arguments, {"w2", "w2_scale"});
+  arguments.statedWorkspace(intermediateCodes,
+                            elementOf(op.getIntermediate(), builder));
+  if (hasScales(op.getIntermediate())) {
+    arguments.statedWorkspace(intermediateScales,
+                              Float8E8M0FNUType::get(op.getContext()));
+  }
+  operands(arguments, {"out"});
+  arguments.scalar32("out_stride",
+                     plan.floorDiv(plan.strideBytes("out"), plan.constant(16)));
+  // Used first, since it may come behind what arrives in registers.
+  operands(arguments, {"weights"});
+  std::string kernelName = (name + "_down_tokens").str();
+  plan.launch(kernelName,
+              plan.ceilDiv(plan.constant(op.getWidth()),
+                           plan.constant(tokenStageColumns)),
+              tokens, plan.constant(1), 64);
+  OpBuilder::InsertionGuard guard(builder);
+  writeTokenStage(op,
+                  arguments.createKernel(op.getLoc(), kernelName, /*waves=*/1,
+                                         /*preloads=*/true),
+                  builder);
+}
+
 /// 32-bit offsets reach all tokens and all rows of routes.
 void ExpertsPlan::require() {
   Value most = plan.constant(int64_t(1) << 31);
@@ -130,6 +164,12 @@ void ExpertsPlan::require() {
   plan.require(arith::CmpIPredicate::slt,
                plan.mul(tokens, plan.strideBytes("x")), most,
                "x: T rows must reach less than 2^31 bytes");
+  if (schedule.atomic) {
+    plan.require(arith::CmpIPredicate::slt,
+                 plan.mul(tokens, plan.strideBytes("out")), most,
+                 "out: T rows must reach less than 2^31 bytes");
+    return;
+  }
   int64_t pitch = op.hasRouteRows() ? op.getRoutePitch()
                                     : rowBytes(op.getRoutes(), op.getWidth());
   plan.require(arith::CmpIPredicate::slt,
@@ -153,8 +193,8 @@ void ExpertsPlan::write() {
   if (runsSorted) {
     sortedTiles = plan.mul(sortedTiles, runsSorted);
   }
-  Value slots =
-      plan.mul(plan.max(directTiles, sortedTiles), plan.constant(tileM));
+  Value slots = plan.max(plan.mul(routes, runsDirect),
+                         plan.mul(sortedTiles, plan.constant(tileM)));
   auto state = [&](StringRef workspace, Value rows, int64_t bytes) {
     plan.workspace(workspace, plan.mul(rows, plan.constant(bytes)),
                    /*zero=*/false);
@@ -164,24 +204,35 @@ void ExpertsPlan::write() {
   if (hasScales(op.getIntermediate())) {
     state(intermediateScales, slots, scaleRowBytes(width));
   }
-  if (!op.hasRouteRows()) {
-    state(routeRows, routes, rowBytes(op.getRoutes(), op.getWidth()));
+  bool leavesRows = !op.hasRouteRows() && !schedule.atomic;
+  bool sumsDirect = sumsByTokens(op, schedule);
+  if (leavesRows) {
+    state(routeRows, sumsDirect ? plan.mul(routes, runsSorted) : routes,
+          rowBytes(op.getRoutes(), op.getWidth()));
   }
   if (hasScales(op.getInput())) {
     addQuantize(op, (name + "_quantize").str(), plan, builder);
   }
+  if (schedule.atomic) {
+    addZeros(op, (name + "_zero").str(), plan, builder);
+  }
   if (schedule.direct) {
     stageOne(/*direct=*/true, directTiles);
-    stageTwo(/*direct=*/true, directTiles);
+    if (sumsDirect) {
+      tokenStage(plan.mul(tokens, runsDirect));
+    } else {
+      stageTwo(/*direct=*/true, directTiles);
+    }
   }
   addSort(op, tileM, (name + "_sort").str(), plan, builder, runsSorted);
   stageOne(/*direct=*/false, sortedTiles);
   stageTwo(/*direct=*/false, sortedTiles);
   if (op.hasRouteRows()) {
     addClear(op, (name + "_clear").str(), plan, builder, Value());
-  } else {
+  } else if (leavesRows) {
     addCombine(op, routeRows, elementOf(op.getRoutes(), builder),
-               (name + "_combine").str(), plan, builder, Value());
+               (name + "_combine").str(), plan, builder,
+               sumsDirect ? runsSorted : Value());
   }
 }
 

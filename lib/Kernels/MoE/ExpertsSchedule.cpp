@@ -51,12 +51,20 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
   auto form = attribute.getAs<StringAttr>("form");
   auto up = attribute.getAs<DictionaryAttr>("up");
   auto down = attribute.getAs<DictionaryAttr>("down");
-  if (!form || !up || !down || attribute.size() != 3 ||
-      (form != "direct" && form != "sorted")) {
+  auto sum = attribute.getAs<StringAttr>("sum");
+  if (!form || !up || !down || attribute.size() != (sum ? 4 : 3) ||
+      (form != "direct" && form != "sorted") ||
+      (sum && sum != "atomic" && sum != "ordered")) {
     return op.emitOpError(
                "a schedule is {form = \"direct\" or \"sorted\", up = "
-               "{...}, down = {...}}; found ")
+               "{...}, down = {...}} and may have sum = \"ordered\" (the "
+               "default) or \"atomic\"; found ")
            << attribute;
+  }
+  bool atomic = sum && sum == "atomic";
+  if (atomic && op.hasRouteRows()) {
+    return op.emitOpError("sum = \"atomic\": the result is rows of routes, "
+                          "which are not summed");
   }
   FailureOr<GemmSchedule> upCut = dense::readSchedule(op, up);
   FailureOr<GemmSchedule> downCut = dense::readSchedule(op, down);
@@ -65,7 +73,7 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
       failed(checkStage(op, "down", op.getIntermediate(), *downCut))) {
     return failure();
   }
-  ExpertsSchedule schedule{form == "direct", *upCut, *downCut};
+  ExpertsSchedule schedule{form == "direct", atomic, *upCut, *downCut};
   if (schedule.up.tileM != schedule.down.tileM) {
     return op.emitOpError("up and down have tiles of as many rows, found ")
            << schedule.up.tileM << " and " << schedule.down.tileM;

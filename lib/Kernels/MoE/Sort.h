@@ -54,6 +54,11 @@ void addCombine(spec::MoeExpertsOp op, llvm::StringRef rows, mlir::Type element,
 void addClear(spec::MoeExpertsOp op, llvm::StringRef name, PlanBuilder &plan,
               mlir::OpBuilder &builder, mlir::Value runs);
 
+/// Launches what writes zeros to the rows of out, which are those of tokens, as
+/// far as tokens have routes.
+void addZeros(spec::MoeExpertsOp op, llvm::StringRef name, PlanBuilder &plan,
+              mlir::OpBuilder &builder);
+
 /// What kernels that look routes up by themselves need besides x, ids and
 /// weights, and how they do.
 class RouteLookup {

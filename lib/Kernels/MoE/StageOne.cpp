@@ -56,6 +56,10 @@ void StageOne::writeOut(ValueRange sums) {
                    int64_t values, int64_t bytes) {
     Value first = t.create<arith::DivUIOp>(column0, t.i32(values));
     Value skipped = t.mul(first, t.i32(bytes));
+    if (direct) {
+      scatterRows(tile, workspace, stride, skipped, values, bytes);
+      return;
+    }
     Value view = t.view(
         t.advance(atSlots(workspace, stride), t.wideMul(skipped, t.i32(1))),
         {t.builder().getIndexAttr(stride / bytes), unit},

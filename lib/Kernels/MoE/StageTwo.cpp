@@ -11,7 +11,9 @@ using namespace tenon::kernels::moe;
 namespace {
 class StageTwo : public ExpertStage {
 public:
-  using ExpertStage::ExpertStage;
+  StageTwo(spec::MoeExpertsOp op, const ExpertsSchedule &cut, bool direct,
+           OpBuilder &builder)
+      : ExpertStage(op, direct, cut.down, builder), atomic(cut.atomic) {}
 
 private:
   int64_t width() override { return op.getWidth(); }
@@ -19,36 +21,63 @@ private:
   spec::Format input() override { return op.getIntermediate(); }
   void operands() override;
   void writeOut(ValueRange sums) override;
-  void scatterRows(Value tile, StringRef operand, int64_t pitch, Value offset,
-                   int64_t values, int64_t bytes);
+  void addToTokens(Value tile);
+
+  bool atomic;
 };
 } // namespace
 
 void StageTwo::operands() {
   int64_t stride = rowBytes(input(), depth());
-  product.x = rowsOf(
-      atSlots(intermediateCodes, stride),
-      hasScales(input()) ? atSlots(intermediateScales, scaleRowBytes(depth()))
+  auto rowsIn = [&](StringRef workspace, int64_t bytes) -> Value {
+    return direct ? args[workspace] : atSlots(workspace, bytes);
+  };
+  product.x = rowsOf(rowsIn(intermediateCodes, stride),
+                     hasScales(input())
+                         ? rowsIn(intermediateScales, scaleRowBytes(depth()))
                          : Value(),
-      input(), depth(), t.i32(stride), t.i32(schedule.tileM), Value());
+                     input(), depth(), t.i32(stride),
+                     direct ? routeCount() : t.i32(schedule.tileM),
+                     direct ? routes.routes : Value());
   product.weights.push_back(
       expertWeights("w2", op.getW2(), op.getW2Scale(), op.getW2Order(), 0));
 }
 
-/// Writes the tile's columns of rows of \p pitch bytes, which begin \p offset
-/// bytes (i32) behind the first; \p values to an element of \p bytes bytes.
-void StageTwo::scatterRows(Value tile, StringRef operand, int64_t pitch,
-                           Value offset, int64_t values, int64_t bytes) {
-  Value all = t.mul(args["routes"], t.i32(pitch));
-  Value view = t.view(
-      t.advance(args[operand], t.wideMul(offset, t.i32(1))),
-      {t.builder().getIndexAttr(pitch / bytes), t.builder().getIndexAttr(1)},
-      t.create<arith::SubIOp>(all, offset));
+/// Adds rows of routes, by their weights, to those of their tokens. What is no
+/// route has no weight: it may be anything in memory.
+void StageTwo::addToTokens(Value tile) {
+  Builder &b = t.builder();
   Value zero = t.i32(0);
-  t.scatter(tile, view, routes.routes, {zero, zero}, columnLimits(values));
+  OpFoldResult unit = b.getIndexAttr(1);
+  Value factors =
+      t.gather(t.view(args["weights"], {unit}, t.mul(routeCount(), t.i32(4))),
+               routes.routes, {zero}, {schedule.tileM});
+  Value weighted = t.mulf(tile, t.broadcast(factors, {0}, tile));
+  auto type = cast<RankedTensorType>(weighted.getType());
+  Value rounded =
+      t.create<arith::TruncFOp>(type.clone(b.getBF16Type()), weighted);
+  // Rows are a multiple of 16 bytes apart.
+  constexpr int64_t bytes = 2;
+  Value stride = t.mul(args["out_stride"], t.i32(16));
+  Value skipped = t.mul(column0, t.i32(bytes));
+  Value all = t.add(t.mul(t.create<arith::SubIOp>(args["T"], t.i32(1)), stride),
+                    t.i32(width() * bytes));
+  Value view = t.view(t.advance(args["out"], t.wideMul(skipped, t.i32(1))),
+                      {t.mul(args["out_stride"], t.i32(16 / bytes)), unit},
+                      t.create<arith::SubIOp>(all, skipped));
+  Limits limits = columnLimits(1);
+  auto store = t.create<tile::StoreOp>(
+      rounded, view, ValueRange{zero, zero}, limits.values,
+      tokensOf(op, t, routes.routes), limits.divisors, /*nontemporal=*/false,
+      /*coherent=*/false);
+  store->setAttr("tile.accumulate", b.getUnitAttr());
 }
 
 void StageTwo::writeOut(ValueRange sums) {
+  if (atomic) {
+    addToTokens(spread(sums[0]));
+    return;
+  }
   spec::Format format = op.getRoutes();
   Codes codes = quantize(t, spread(sums[0]), format, op.getScaleMode());
   if (!op.hasRouteRows()) {
@@ -69,5 +98,5 @@ void StageTwo::writeOut(ValueRange sums) {
 void moe::writeStageTwo(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,
                         bool direct, tile::KernelOp kernel,
                         OpBuilder &builder) {
-  StageTwo(op, direct, schedule.down, builder).write(kernel);
+  StageTwo(op, schedule, direct, builder).write(kernel);
 }

@@ -77,6 +77,9 @@ def data(full):
             )
             for variant in more if full else (more[(index + position) % 3],):
                 yield case(count, data=kind, **(types | variant))
+    # Holes among the routes of a token whose experts take several steps.
+    for types in list(formats())[1:]:
+        yield case(5, data="holes", K=20, I=416, **types)
     for index, given in enumerate((0, 1, 7, 9, 1000)):
         for count in (9, 20) if full else ((9, 20)[index % 2],):
             yield case(count, num_tokens="on", lists=[("num_tokens", [given])], input="fp8")
