@@ -13,7 +13,9 @@ index of its own, ours by pages of --page rows. Needs the public code objects
 import argparse
 import itertools
 import json
+import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,8 +23,9 @@ import tempfile
 from silicon import curves, mla, options, timing
 from silicon.simulate import SimulationError
 
-# Shares for a chip of 256 compute units, and fewer, larger ones.
-SHARES_OF_CHIP = (256, 128, 64)
+COMPUTE_UNITS = 256
+# Shares for as many, and fewer, larger ones.
+SHARES_OF_CHIP = (COMPUTE_UNITS, 128, 64)
 # Rows of the cache that contexts are picked from: nothing is reused.
 POOL = 1 << 21
 
@@ -40,6 +43,7 @@ def make_parser():
     add("--page", type=int, default=64, help="rows of a page of ours")
     add("--types", nargs="+", choices=("bf16", "fp8"), default=["bf16", "fp8"])
     add("--largest", type=int, default=1 << 20, help="keys of a batch at most")
+    add("--timing", choices=("full", "sampled"), default="full", help="of every workgroup, or of some")
     add("--theirs", action="store_true", help="the public objects alone")
     return parser
 
@@ -54,32 +58,65 @@ def model_theirs(arguments, kernel, batch, length):
                 (mla.WORKGROUPS, 1, 1), mla.BLOCK, mla.arguments(decode, folder)
             )
             path = mla.path_of(arguments.objects, kernel)
-            found.append(timing.model(arguments.tenon, path, launch, "full")["us"])
+            found.append(timing.model(arguments.tenon, path, launch, arguments.timing)["us"])
         if shares <= batch:
             break
     return min(found)
 
 
+def run_json(command, folder):
+    """What a command writes with --stats-json."""
+    stats = os.path.join(folder, "stats.json")
+    process = subprocess.run(command + ["--stats-json", stats], capture_output=True, text=True)
+    if process.returncode != 0:
+        raise SimulationError(process.stderr.strip() or process.stdout.strip())
+    with open(stats, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def plan_options(arguments, kernel, words, batch, lengths, folder):
+    """Options for a plan as the kernel would make it, in a file: what a sampled estimate
+    computes is not to be relied upon."""
+    report = subprocess.run(
+        [arguments.tenon, "compile", "--op", "mla_decode", *words, "--report"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    rows = int(re.search(r"schedule .*rows = (\d+)", report).group(1))
+    live = kernel.heads * kernel.tokens
+    workgroups = max(1, COMPUTE_UNITS // math.ceil(live / rows))
+    numbers = str(2 * batch + max(batch, workgroups))
+    path = os.path.join(folder, "plan.npy")
+    command = [arguments.tenon, "run", "--op", "mla_plan"]
+    command += options.set_words({"rows": live, "workgroups": workgroups})
+    command += ["--list", lengths, "--dim", f"N={numbers}", "--output", f"plan={path}"]
+    run_json(command, folder)
+    return ["--set", "plan=on", "--input", f"plan={path}", "--dim", f"N={numbers}"]
+
+
 def model_ours(arguments, kernel, batch, length):
-    """Microseconds of our launch over the keys, and of all launches end to end."""
+    """Microseconds of our launch over the keys, and of all launches end to end (without
+    that of a plan when the estimate is sampled)."""
     element = "fp8" if kernel.is_fp8 else "bf16"
     words = options.set_words(
         {"H": kernel.heads, "max_queries": kernel.tokens, "q": element, "kv": element}
     )
+    lengths = "seq_len=" + ",".join([str(length)] * batch)
     with tempfile.TemporaryDirectory(prefix="tenon-mla-") as folder:
-        stats = os.path.join(folder, "stats.json")
-        command = [arguments.tenon, "run", "--op", "mla_decode", *words]
-        command += ["--list", "seq_len=" + ",".join([str(length)] * batch)]
-        command += ["--dim", f"page={arguments.page}", "--timing", "full"]
-        command += ["--skip-values", "--checks", "none", "--stats-json", stats]
+        command = [arguments.tenon, "run", "--op", "mla_decode", *words, "--list", lengths]
+        command += ["--dim", f"page={arguments.page}", "--timing", arguments.timing]
+        command += ["--skip-values", "--checks", "none"]
         for operand in ("q", "kv", "out"):
             command += ["--fill", f"{operand}=zero"]
-        process = subprocess.run(command, capture_output=True, text=True)
-        if process.returncode != 0:
-            raise SimulationError(process.stderr.strip() or process.stdout.strip())
-        with open(stats, encoding="utf-8") as file:
-            found = json.load(file)
-    parts = [launch for launch in found["launches"] if launch["kernel"].endswith("_parts")]
+        if arguments.timing == "sampled":
+            command += plan_options(arguments, kernel, words, batch, lengths, folder)
+        found = run_json(command, folder)
+    parts = [
+        launch
+        for launch in found["launches"]
+        if launch["kernel"].endswith(("_parts", "_parts_few"))
+    ]
     return parts[0]["timing"]["us"], found["timing"]["us_end_to_end"]
 
 

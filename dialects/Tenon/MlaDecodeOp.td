@@ -49,16 +49,13 @@ def Tenon_MlaPlanOp : Tenon_SpecOp<"mla_plan", [], ["getHostScalars"]> {
     the greatest x. m is one of `max(1, L / n)`, rounded up, for the n of 1 to 16 and then
     eight to each octave up to 1024, for which the slots, `s = sum of max(1, x / m)` with
     quotients rounded up, are not above G. Of these it is the one of the least estimated
-    time; of equals the greatest. In time that a workgroup alone needs for 64 keys, in FP32,
-    with P = `workgroups`, the work `w = 16 * sum of x / 16` (rounded up) and
-    `c = 5 / (4 P)`: workgroups that run at once share the memory's bandwidth, of which one
-    alone reaches 5 / 4 of its share.
+    time; of equals the greatest. In time that a workgroup needs for 64 keys, in FP32,
+    with P = `workgroups` and the work `w = 16 * sum of x / 16` (rounded up):
 
     - a slot takes `t = m + 2`;
-    - all take at least `least = (w + s * rows / 16) * c` (rows / 16 rounded up): every slot
-      writes its results and has them read again;
-    - slots of one length would take `even = (s div P) * t * 5 / 4`, and, where
-      `r = s mod P` is not 0, the greater of `t` and `t * r * c` besides;
+    - all take at least `least = (w + s * rows / 16) / P` (rows / 16 rounded up): every
+      slot writes its results and has them read again;
+    - slots of one length would take `even = s / P * t` (s / P rounded up);
     - the estimate is `max(least, min(even, least + t))`.
 
     `rows` is heads times queries of a request; `workgroups` is the number of compute units

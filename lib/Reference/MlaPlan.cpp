@@ -41,16 +41,12 @@ static std::vector<int64_t> slotCounts() {
 /// \p work blocks in all, in the arithmetic that the contract states.
 static float estimate(const MlaPlanParams &params, int64_t blocks,
                       int64_t slots, int64_t work) {
-  auto share = float(1.25 / double(params.workgroups));
+  auto share = float(1 / double(params.workgroups));
   float each = float(blocks) + 2;
   float moved = float(slots) * float(llvm::divideCeil(params.rows, 16));
   moved += float(work);
   float least = moved * share;
-  float even = float(slots / params.workgroups) * (each * 1.25F);
-  if (int64_t rest = slots % params.workgroups) {
-    float last = each * float(rest) * share;
-    even += std::max(each, last);
-  }
+  float even = float(llvm::divideCeil(slots, params.workgroups)) * each;
   return std::max(least, std::min(even, least + each));
 }
 

@@ -27,7 +27,6 @@ static constexpr int64_t requestsPerLane = 16;
 static constexpr int64_t requestsOfWave = 256;
 /// Of the estimated time (tenon.mla_plan).
 static constexpr double slotBlocks = 2;
-static constexpr double aloneShare = 1.25;
 static constexpr int64_t workBlocks = 16;
 
 SplitRule::SplitRule(TileBuilder &builder, const SplitInputs &inputs,
@@ -163,19 +162,13 @@ SplitRule::overRequests(int64_t step, Carried initial,
 Value SplitRule::estimate(Value blocks, Value slots, Value work) {
   Value number = toInteger(slots);
   Value atOnce = all(in.workgroups, number);
-  Value share = t.mulf(t.rcp(toFloat(atOnce)), aloneShare);
+  Value share = t.rcp(toFloat(atOnce));
   Value moved = toFloat(all(in.moved, number));
   Value each = t.addf(blocks, t.constant(slotBlocks, blocks));
   Value least = t.mulf(t.addf(work, t.mulf(slots, moved)), share);
-  Value rounds = make<arith::DivUIOp>(number, atOnce);
-  Value rest = make<arith::SubIOp>(number, t.mul(rounds, atOnce));
-  Value full = t.mulf(toFloat(rounds), t.mulf(each, aloneShare));
-  Value last = t.mulf(t.mulf(each, toFloat(rest)), share);
-  last = make<arith::MaxNumFOp>(each, last);
-  Value none =
-      t.create<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, all(0, rest));
-  last = t.select(none, t.constant(0.0, last), last);
-  Value even = t.addf(full, last);
+  Value rounds = make<arith::DivUIOp>(
+      t.add(number, make<arith::SubIOp>(atOnce, all(1, atOnce))), atOnce);
+  Value even = t.mulf(toFloat(rounds), each);
   Value mixed = t.addf(least, each);
   return make<arith::MaxNumFOp>(least, make<arith::MinNumFOp>(even, mixed));
 }
