@@ -55,6 +55,153 @@ func.func @other_chip(%qkv: memref<?x384xbf16>, %raw_g: memref<?x128xbf16>,
 
 // -----
 
+// One sequence of 4096 tokens and 12 heads: 64 chunks in 8 groups of 8 leave 168
+// workgroups that find what groups do, one per compute unit. Halves of the value
+// columns make 336, of which some units get two.
+// CHECK-LABEL: func.func @prefill
+// CHECK: schedules = [{group_chunks = 8 : i64, group_rows = 128 : i64, group_waves = 4 : i64, groups = 0 : i64, prologue_workgroups = 2 : i64, same_die = 1 : i64, walk_waves = 4 : i64},
+// CHECK-SAME: {group_chunks = 8 : i64, group_rows = 128 : i64, group_waves = 4 : i64, groups = 0 : i64, prologue_workgroups = 1 : i64,
+// CHECK-SAME: {group_chunks = 8 : i64, group_rows = 128 : i64, group_waves = 8 : i64, groups = 0 : i64, prologue_workgroups = 2 : i64,
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @prefill(
+    %qkv: memref<?x4608xbf16, strided<[?, 1]>>,
+    %raw_g: memref<?x1536xbf16, strided<[?, 1]>>,
+    %raw_beta: memref<?x12xbf16, strided<[?, 1]>>,
+    %out_gate: memref<?x1536xbf16, strided<[?, 1]>>,
+    %conv_weight: memref<4608x4xf32>,
+    %a_log: memref<12xf32>,
+    %dt_bias: memref<1536xf32>,
+    %norm_weight: memref<128xf32>,
+    %conv_state: memref<?x?x4608xbf16, strided<[?, 4608, 1]>>,
+    %state: memref<?x12x128x128xf32, #tenon.state_layout<vk>>,
+    %cu_seqlens: memref<?xi32>,
+    %slot: memref<?xi32, strided<[?]>>,
+    %has_initial_state: memref<?xi8>,
+    %plan: memref<?x4xi32>,
+    %out: memref<?x1536xbf16, strided<[?, 1]>>,
+    %max_seq_len: index) {
+  tenon.kda_prefill
+    qkv(%qkv : memref<?x4608xbf16, strided<[?, 1]>>)
+    raw_g(%raw_g : memref<?x1536xbf16, strided<[?, 1]>>)
+    raw_beta(%raw_beta : memref<?x12xbf16, strided<[?, 1]>>)
+    out_gate(%out_gate : memref<?x1536xbf16, strided<[?, 1]>>)
+    conv_weight(%conv_weight : memref<4608x4xf32>)
+    a_log(%a_log : memref<12xf32>)
+    dt_bias(%dt_bias : memref<1536xf32>)
+    norm_weight(%norm_weight : memref<128xf32>)
+    conv_state(%conv_state : memref<?x?x4608xbf16, strided<[?, 4608, 1]>>)
+    state(%state : memref<?x12x128x128xf32, #tenon.state_layout<vk>>)
+    cu_seqlens(%cu_seqlens : memref<?xi32>)
+    slot(%slot : memref<?xi32, strided<[?]>>)
+    has_initial_state(%has_initial_state : memref<?xi8>)
+    plan(%plan : memref<?x4xi32>)
+    out(%out : memref<?x1536xbf16, strided<[?, 1]>>)
+    max_seq_len(%max_seq_len)
+    {heads = 12 : i64, head_dim = 128 : i64, gate = #tenon<gate bounded>, lower_bound = -5.0 : f64, output_norm = true,
+     qk_eps = 1.0e-06 : f64, norm_eps = 1.0e-05 : f64, null_slot = #tenon<null_slot le0>, conv_layout = #tenon<conv_layout sd>,
+     products = #tenon<products bf16>}
+  return
+}
+}
+
+// -----
+
+// 32 sequences fill the chip: the least group does not matter.
+// CHECK-LABEL: func.func @prefill_many
+// CHECK: schedules = [{group_chunks = 4 : i64, group_rows = 128 : i64, group_waves = 4 : i64,
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @prefill_many(
+    %qkv: memref<?x4608xbf16, strided<[?, 1]>>,
+    %raw_g: memref<?x1536xbf16, strided<[?, 1]>>,
+    %raw_beta: memref<?x12xbf16, strided<[?, 1]>>,
+    %out_gate: memref<?x1536xbf16, strided<[?, 1]>>,
+    %conv_weight: memref<4608x4xf32>,
+    %a_log: memref<12xf32>,
+    %dt_bias: memref<1536xf32>,
+    %norm_weight: memref<128xf32>,
+    %conv_state: memref<?x?x4608xbf16, strided<[?, 4608, 1]>>,
+    %state: memref<?x12x128x128xf32, #tenon.state_layout<vk>>,
+    %cu_seqlens: memref<?xi32>,
+    %slot: memref<?xi32, strided<[?]>>,
+    %has_initial_state: memref<?xi8>,
+    %plan: memref<?x4xi32>,
+    %out: memref<?x1536xbf16, strided<[?, 1]>>,
+    %max_seq_len: index) {
+  tenon.kda_prefill
+    qkv(%qkv : memref<?x4608xbf16, strided<[?, 1]>>)
+    raw_g(%raw_g : memref<?x1536xbf16, strided<[?, 1]>>)
+    raw_beta(%raw_beta : memref<?x12xbf16, strided<[?, 1]>>)
+    out_gate(%out_gate : memref<?x1536xbf16, strided<[?, 1]>>)
+    conv_weight(%conv_weight : memref<4608x4xf32>)
+    a_log(%a_log : memref<12xf32>)
+    dt_bias(%dt_bias : memref<1536xf32>)
+    norm_weight(%norm_weight : memref<128xf32>)
+    conv_state(%conv_state : memref<?x?x4608xbf16, strided<[?, 4608, 1]>>)
+    state(%state : memref<?x12x128x128xf32, #tenon.state_layout<vk>>)
+    cu_seqlens(%cu_seqlens : memref<?xi32>)
+    slot(%slot : memref<?xi32, strided<[?]>>)
+    has_initial_state(%has_initial_state : memref<?xi8>)
+    plan(%plan : memref<?x4xi32>)
+    out(%out : memref<?x1536xbf16, strided<[?, 1]>>)
+    max_seq_len(%max_seq_len)
+    {heads = 12 : i64, head_dim = 128 : i64, gate = #tenon<gate bounded>, lower_bound = -5.0 : f64, output_norm = true,
+     qk_eps = 1.0e-06 : f64, norm_eps = 1.0e-05 : f64, null_slot = #tenon<null_slot le0>, conv_layout = #tenon<conv_layout sd>,
+     products = #tenon<products bf16>,
+     expected_tokens = 131072 : i64, expected_sequences = 32 : i64}
+  return
+}
+}
+
+// -----
+
+// 1024 tokens: three launches for four groups take longer than one walk of 16 chunks.
+// CHECK-LABEL: func.func @prefill_short
+// CHECK: schedules = [{group_chunks = 12 : i64, group_rows = 128 : i64,
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @prefill_short(
+    %qkv: memref<?x4608xbf16, strided<[?, 1]>>,
+    %raw_g: memref<?x1536xbf16, strided<[?, 1]>>,
+    %raw_beta: memref<?x12xbf16, strided<[?, 1]>>,
+    %out_gate: memref<?x1536xbf16, strided<[?, 1]>>,
+    %conv_weight: memref<4608x4xf32>,
+    %a_log: memref<12xf32>,
+    %dt_bias: memref<1536xf32>,
+    %norm_weight: memref<128xf32>,
+    %conv_state: memref<?x?x4608xbf16, strided<[?, 4608, 1]>>,
+    %state: memref<?x12x128x128xf32, #tenon.state_layout<vk>>,
+    %cu_seqlens: memref<?xi32>,
+    %slot: memref<?xi32, strided<[?]>>,
+    %has_initial_state: memref<?xi8>,
+    %plan: memref<?x4xi32>,
+    %out: memref<?x1536xbf16, strided<[?, 1]>>,
+    %max_seq_len: index) {
+  tenon.kda_prefill
+    qkv(%qkv : memref<?x4608xbf16, strided<[?, 1]>>)
+    raw_g(%raw_g : memref<?x1536xbf16, strided<[?, 1]>>)
+    raw_beta(%raw_beta : memref<?x12xbf16, strided<[?, 1]>>)
+    out_gate(%out_gate : memref<?x1536xbf16, strided<[?, 1]>>)
+    conv_weight(%conv_weight : memref<4608x4xf32>)
+    a_log(%a_log : memref<12xf32>)
+    dt_bias(%dt_bias : memref<1536xf32>)
+    norm_weight(%norm_weight : memref<128xf32>)
+    conv_state(%conv_state : memref<?x?x4608xbf16, strided<[?, 4608, 1]>>)
+    state(%state : memref<?x12x128x128xf32, #tenon.state_layout<vk>>)
+    cu_seqlens(%cu_seqlens : memref<?xi32>)
+    slot(%slot : memref<?xi32, strided<[?]>>)
+    has_initial_state(%has_initial_state : memref<?xi8>)
+    plan(%plan : memref<?x4xi32>)
+    out(%out : memref<?x1536xbf16, strided<[?, 1]>>)
+    max_seq_len(%max_seq_len)
+    {heads = 12 : i64, head_dim = 128 : i64, gate = #tenon<gate bounded>, lower_bound = -5.0 : f64, output_norm = true,
+     qk_eps = 1.0e-06 : f64, norm_eps = 1.0e-05 : f64, null_slot = #tenon<null_slot le0>, conv_layout = #tenon<conv_layout sd>,
+     products = #tenon<products bf16>,
+     expected_tokens = 1024 : i64}
+  return
+}
+}
+
+// -----
+
 // A list that is given, by hand or by a tuner, is kept as it is.
 // CHECK-LABEL: func.func @given
 // CHECK: schedules = [{waves = 8 : i64}]

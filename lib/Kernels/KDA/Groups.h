@@ -16,9 +16,6 @@
 
 namespace tenon::kernels::kda {
 
-/// Chunks that a group has at least: fewer do not pay for a pass of their own.
-inline constexpr int64_t leastGroupChunks = 4;
-
 /// The groups of one sequence, i32: group g is chunks g * each .. (g + 1) *
 /// each, as far as there are any.
 struct Groups {
@@ -26,8 +23,10 @@ struct Groups {
   mlir::Value used; ///< groups, at least 1
 };
 
-/// Cuts \p chunks chunks into at most \p groups (i32, at least 1).
-Groups groupsOf(TileBuilder &t, mlir::Value chunks, mlir::Value groups);
+/// Cuts \p chunks chunks into at most \p groups (i32, at least 1) of at least
+/// \p leastChunks (i32).
+Groups groupsOf(TileBuilder &t, mlir::Value chunks, mlir::Value groups,
+                mlir::Value leastChunks);
 
 } // namespace tenon::kernels::kda
 

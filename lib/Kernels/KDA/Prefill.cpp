@@ -8,6 +8,7 @@
 #include "PrefillPlan.h"
 #include "PrefillPrologue.h"
 #include "PrefillScan.h"
+#include "PrefillSchedule.h"
 #include "PrefillWalk.h"
 
 #include "../KernelArguments.h"
@@ -18,30 +19,6 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::kernels;
 using namespace tenon::kernels::kda;
-
-/// The scan takes groups one after the other.
-static constexpr int64_t mostGroups = 32;
-
-/// Of a schedule of a prefill: workgroups of the prologue that a compute unit
-/// should have room for. Two hide the waits of each other; where registers do
-/// not suffice for two, one does.
-static constexpr StringRef residentName = "prologue_workgroups";
-
-FailureOr<SmallVector<DictionaryAttr>>
-kda::rankPrefillSchedules(spec::KdaPrefillOp op,
-                          const target::TargetInfo &target) {
-  Builder builder(op.getContext());
-  SmallVector<DictionaryAttr> schedules;
-  for (int64_t workgroups : {2, 1}) {
-    // Operands in FP32 leave no room for a second.
-    if (op.getProducts() == spec::Products::FP32 && workgroups == 2) {
-      continue;
-    }
-    schedules.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        residentName, builder.getI64IntegerAttr(workgroups))));
-  }
-  return schedules;
-}
 
 FailureOr<SmallVector<DictionaryAttr>>
 kda::rankPlanSchedules(spec::KdaPlanOp op) {
@@ -101,16 +78,13 @@ LogicalResult kda::lowerPlan(spec::KdaPlanOp op, DictionaryAttr schedule,
 
 LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
                                 StringRef name, OpBuilder &builder) {
-  auto residentAttr = schedule.getAs<IntegerAttr>(residentName);
-  int64_t resident = residentAttr ? residentAttr.getInt() : 0;
-  if (schedule.size() != 1 || (resident != 1 && resident != 2)) {
-    return op.emitOpError("a schedule is {")
-           << residentName << " = 1 or 2}, found " << schedule;
-  }
+  FailureOr<PrefillSchedule> read = readPrefillSchedule(op, schedule);
   FailureOr<target::TargetInfo> target = tile::getTarget(op);
-  if (failed(target)) {
+  if (failed(read) || failed(target)) {
     return failure();
   }
+  const PrefillSchedule &chosen = *read;
+  int64_t dies = target->facts().xcds;
   int64_t heads = op.getHeads();
   Launches launches(op, name, builder);
   PlanBuilder &plan = launches.plan;
@@ -185,7 +159,7 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
     tile::KernelOp kernel =
         arguments.createKernel(op.getLoc(), kernelName, prologueWaves);
     // A wave of each workgroup on every SIMD.
-    kernel.setWavesPerSimd(resident);
+    kernel.setWavesPerSimd(chosen.prologueWorkgroups);
     PrologueShape shape{
         heads,
         op.getGate(),
@@ -202,20 +176,26 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
   // As many groups as fill the chip, of sequences as long as the longest may
   // be.
   Value longest = op.getMaxSeqLen() ? plan.scalar("max_seq_len") : tokens;
-  Value most = plan.floorDiv(
-      plan.constant(target->facts().computeUnits),
-      plan.max(plan.mul(sequences, plan.constant(heads)), plan.constant(1)));
+  Value most = plan.constant(chosen.groups);
+  if (chosen.groups == 0) {
+    most = plan.floorDiv(
+        plan.constant(target->facts().computeUnits),
+        plan.max(plan.mul(sequences, plan.constant(heads)), plan.constant(1)));
+    most = plan.min(most, plan.constant(mostGroups));
+  }
   Value groups =
       plan.floorDiv(plan.ceilDiv(longest, plan.constant(chunkTokens)),
-                    plan.constant(leastGroupChunks));
-  groups = plan.max(plan.min(plan.min(groups, most), plan.constant(mostGroups)),
-                    plan.constant(1));
+                    plan.constant(chosen.groupChunks));
+  groups = plan.max(plan.min(groups, most), plan.constant(1));
   Value perHead = plan.mul(plan.mul(sequences, plan.constant(heads)), groups);
   auto handedByGroups = [&](KernelArguments &arguments) {
     hand(arguments, "entry", f32, perHead, D * D);
     hand(arguments, "transform", operand, perHead, D * D);
     hand(arguments, "carry", f32, perHead, D);
     arguments.scalar32("groups", groups);
+    // No constant of the code: schedules that differ in it alone have the same
+    // kernels.
+    arguments.scalar32("least_chunks", plan.constant(chosen.groupChunks));
   };
   auto walk = [&](WalkPass pass, StringRef suffix, Value x, Value z) {
     KernelArguments arguments(builder, plan);
@@ -226,15 +206,20 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
                        "checkpoint_state", "checkpoint_conv", "out"});
     handed(arguments);
     handedByGroups(arguments);
+    bool isGroups = pass == WalkPass::Groups;
+    if (isGroups && chosen.sameDie) {
+      arguments.scalar32("sequences", sequences);
+    }
     arguments.scalar32("columns", columns);
     if (checkpoints) {
       arguments.scalar32("checkpoints", checkpoints);
       arguments.scalar32("checkpoint_columns", checkpointColumns);
     }
     std::string kernelName = (name + suffix).str();
-    plan.launch(kernelName, x, sequences, z, walkWaves * 64);
+    unsigned waves = isGroups ? chosen.groupWaves : chosen.walkWaves;
+    plan.launch(kernelName, x, sequences, z, waves * 64);
     tile::KernelOp kernel =
-        arguments.createKernel(op.getLoc(), kernelName, walkWaves);
+        arguments.createKernel(op.getLoc(), kernelName, waves);
     WalkShape shape{heads,
                     op.getOutputNorm(),
                     op.getNormEps() ? op.getNormEps()->convertToDouble() : 0.0,
@@ -242,14 +227,19 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
                     op.getConvLayout(),
                     op.getStateOrder(),
                     pass,
+                    waves,
+                    isGroups ? chosen.groupRows : D,
+                    isGroups && chosen.sameDie,
+                    dies,
                     wide};
     OpBuilder::InsertionGuard guard(builder);
     writeWalk(kernel, shape, builder);
   };
-  // Without a second group these two launch nothing.
-  Value further = plan.sub(groups, plan.constant(1));
-  walk(WalkPass::Groups, "_walk_groups", plan.constant(2 * heads), further);
-  {
+  if (chosen.groups != 1) {
+    // Without a second group these two launch nothing.
+    Value further = plan.sub(groups, plan.constant(1));
+    walk(WalkPass::Groups, "_walk_groups",
+         plan.constant(2 * heads * D / chosen.groupRows), further);
     KernelArguments arguments(builder, plan);
     launches.operands(arguments, {"cu_seqlens"});
     handedByGroups(arguments);

@@ -23,14 +23,14 @@ using namespace tenon;
 using namespace tenon::kernels;
 using namespace tenon::kernels::kda;
 
-Groups kda::groupsOf(TileBuilder &t, Value chunks, Value groups) {
+Groups kda::groupsOf(TileBuilder &t, Value chunks, Value groups,
+                     Value leastChunks) {
   Value one = t.i32(1);
   auto ceilDiv = [&](Value a, Value b) -> Value {
     Value raised = t.create<arith::SubIOp>(t.add(a, b), one);
     return t.create<arith::DivUIOp>(raised, b);
   };
-  Value each = t.create<arith::MaxSIOp>(ceilDiv(chunks, groups),
-                                        t.i32(leastGroupChunks));
+  Value each = t.create<arith::MaxSIOp>(ceilDiv(chunks, groups), leastChunks);
   Value used = t.create<arith::MaxSIOp>(ceilDiv(chunks, each), one);
   return {each, used};
 }
@@ -61,7 +61,7 @@ void kda::writeScan(tile::KernelOp kernel, int64_t heads, bool wide,
       t.create<arith::SubIOp>(token(t.add(sequence, one)), token(sequence));
   Value chunks = t.create<arith::ShRUIOp>(t.add(tokens, t.i32(chunkTokens - 1)),
                                           t.i32(llvm::Log2_64(chunkTokens)));
-  Groups groups = groupsOf(t, chunks, args["groups"]);
+  Groups groups = groupsOf(t, chunks, args["groups"], args["least_chunks"]);
 
   // Where the sequence's and head's groups begin.
   Value first = t.wideMul(

@@ -12,12 +12,15 @@ namespace tenon::kernels::kda {
 inline constexpr unsigned scanWaves = 4;
 inline constexpr int64_t scanRows = 16;
 
+/// Groups of a sequence at most: the scan takes them one after the other.
+inline constexpr int64_t mostGroups = 32;
+
 /// Writes the body of \p kernel, grid (H * 128 / scanRows, N): of some rows of
 /// the state of one head of one sequence, in place of what group g - 1 makes of
 /// zeros, the state at the beginning of group g.
 ///
 /// Arguments by name: pointers `cu_seqlens`, `entry`, `transform`, `carry`, i32
-/// `groups`. See Groups.h and PrefillWalk.h.
+/// `groups` and `least_chunks`. See Groups.h and PrefillWalk.h.
 /// \p wide: `transform` is FP32, and so is the state that it multiplies.
 void writeScan(tile::KernelOp kernel, int64_t heads, bool wide,
                mlir::OpBuilder &builder);

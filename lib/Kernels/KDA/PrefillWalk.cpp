@@ -9,11 +9,11 @@
 //   o = bf16(S) q^T + V Aqk^T                [v, t]
 //   S = S decay + V k                        [v, k]
 //
-// A wave has 32 rows v of all of them. Rows v lie in lanes as columns of the
-// instruction for V and S, so that accumulators are the left operands of the
-// products that follow, where they lie. They are permuted such that they also
-// are the rows of the instruction for o, of which a lane then holds eight
-// values side by side.
+// A wave has 32 (or 16) rows v of all of them. Rows v lie in lanes as columns
+// of the instruction for V and S, so that accumulators are the left operands of
+// the products that follow, where they lie. They are permuted such that they
+// also are the rows of the instruction for o, of which a lane then holds eight
+// values side by side (or four).
 //
 // Right operands go through LDS in two stages. A buffer is filled again as soon
 // as all waves have read it: half of them behind the barrier in the middle of a
@@ -40,29 +40,59 @@ using layout::Basis;
 // Layouts
 //===----------------------------------------------------------------------===//
 
-layout::Layout kda::sumLayout(int64_t extent) {
+/// Rows of a wave as bits: the first two lie in four registers side by side, of
+/// 32 rows the third in a register too, the last two in lanes.
+static int64_t laneRows(int64_t rows, unsigned waves) {
+  return rows / waves / 4;
+}
+
+/// Waves along dim 0 of rank 2, \p rows each.
+static SmallVector<Basis> wavesAlong(int64_t rows, unsigned waves) {
+  SmallVector<Basis> bases;
+  for (unsigned bit = 1; bit < waves; bit *= 2) {
+    bases.push_back({rows * bit, 0});
+  }
+  return bases;
+}
+
+layout::Layout kda::sumLayout(int64_t rows, unsigned waves, int64_t extent) {
   SmallVector<Basis> registers{{0, 1}, {0, 2}, {0, 4}};
   for (int64_t bit = 32; bit < extent; bit *= 2) {
     registers.push_back({0, bit});
   }
-  registers.push_back({4, 0});
-  SmallVector<Basis> lanes{{1, 0}, {2, 0}, {8, 0}, {16, 0}, {0, 8}, {0, 16}};
-  return llvm::cantFail(layout::Layout::create({D, extent}, registers, lanes,
-                                               {{32, 0}, {64, 0}}, {}));
+  int64_t inLanes = laneRows(rows, waves);
+  if (inLanes == 8) {
+    registers.push_back({4, 0});
+  }
+  SmallVector<Basis> lanes{{1, 0},           {2, 0}, {inLanes, 0},
+                           {2 * inLanes, 0}, {0, 8}, {0, 16}};
+  return llvm::cantFail(layout::Layout::create(
+      {rows, extent}, registers, lanes, wavesAlong(rows / waves, waves), {}));
 }
 
-layout::Layout kda::outLayout() {
-  return llvm::cantFail(
-      layout::Layout::create({D, T}, {{1, 0}, {2, 0}, {4, 0}, {0, 16}, {0, 32}},
-                             {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {8, 0}, {16, 0}},
-                             {{32, 0}, {64, 0}}, {}));
+layout::Layout kda::outLayout(int64_t rows, unsigned waves) {
+  SmallVector<Basis> registers{{1, 0}, {2, 0}};
+  int64_t inLanes = laneRows(rows, waves);
+  if (inLanes == 8) {
+    registers.push_back({4, 0});
+  }
+  registers.append({{0, 16}, {0, 32}});
+  SmallVector<Basis> lanes{{0, 1}, {0, 2},       {0, 4},
+                           {0, 8}, {inLanes, 0}, {2 * inLanes, 0}};
+  return llvm::cantFail(layout::Layout::create(
+      {rows, T}, registers, lanes, wavesAlong(rows / waves, waves), {}));
 }
 
 /// Of the sums of waves [wave, t]: a lane has those of all waves for its t.
-static layout::Layout sharedSumsLayout() {
+static layout::Layout sharedSumsLayout(int64_t waves) {
+  SmallVector<Basis> registers;
+  for (int64_t bit = 1; bit < waves; bit *= 2) {
+    registers.push_back({bit, 0});
+  }
+  registers.append({{0, 16}, {0, 32}});
   return llvm::cantFail(layout::Layout::create(
-      {walkWaves, T}, {{1, 0}, {2, 0}, {0, 16}, {0, 32}},
-      {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 0}, {0, 0}}, {{0, 0}, {0, 0}}, {}));
+      {waves, T}, registers, {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 0}, {0, 0}},
+      SmallVector<Basis>(llvm::Log2_64(waves), Basis{0, 0}), {}));
 }
 //===----------------------------------------------------------------------===//
 // The kernel
@@ -113,16 +143,16 @@ void Walk::allocateBuffers() {
     stream->buffer = allocate({stream->rows, stream->columns}, operand, stages);
   }
   // What copies of all waves come to: the rest is zeros.
-  decayBuffer = allocate({2 * D}, f32, stages);
+  decayBuffer = allocate({waves * 64}, f32, stages);
   if (hasOut() && shape.outputNorm) {
-    auto layout = llvm::cantFail(
-        layout::LdsLayout::create({walkWaves, T}, {1, walkWaves}, 32));
+    auto layout =
+        llvm::cantFail(layout::LdsLayout::create({waves, T}, {1, waves}, 32));
     sumsBuffer =
-        allocate({walkWaves, T}, f32, 1,
+        allocate({waves, T}, f32, 1,
                  tile::LdsLayoutAttr::get(t.builder().getContext(), layout));
     // Read ahead of the first chunk, for nothing.
-    t.create<tile::LdsStoreOp>(
-        zeros(RankedTensorType::get({walkWaves, T}, f32)), sumsBuffer);
+    t.create<tile::LdsStoreOp>(zeros(RankedTensorType::get({waves, T}, f32)),
+                               sumsBuffer);
   }
 }
 
@@ -142,9 +172,10 @@ void Walk::planCopies(Stream &stream, Value offset, Value isThere, Value stage,
   Value view = t.view(t.advance(base, bytes), {index(1), index(stream.rows)},
                       t.select(isThere, t.i32(stream.bytes()), zero));
   Value buffer = stageOf(stream.buffer, stage, ahead % 2);
-  tokens.assign(stream.instructions(), Value());
-  for (int64_t part = 0; part < stream.instructions(); ++part) {
-    steps.push_back([=, this, &tokens, count = stream.instructions()] {
+  int64_t count = stream.instructions(waves);
+  tokens.assign(count, Value());
+  for (int64_t part = 0; part < count; ++part) {
+    steps.push_back([=, this, &tokens] {
       tokens[part] = t.create<tile::CopyToLdsOp>(
           tile::TokenType::get(t.builder().getContext()), view,
           ValueRange{zero, zero}, ValueRange(), DenseI64ArrayAttr(), buffer,
@@ -281,10 +312,10 @@ void Walk::copyChunk(Carried &carried) {
 
 /// Puts the sums of squares of \p o over each wave's rows v into LDS.
 void Walk::storeSquares(Value o) {
-  auto blocks = RankedTensorType::get({waveRows, walkWaves, T}, f32);
+  auto blocks = RankedTensorType::get({waveRows, waves, T}, f32);
   Value split = t.create<tile::SplitOp>(blocks, o, 0, waveRows);
   Value sums =
-      t.create<tile::DotOp>(RankedTensorType::get({walkWaves, T}, f32), split,
+      t.create<tile::DotOp>(RankedTensorType::get({waves, T}, f32), split,
                             split, t.builder().getDenseI64ArrayAttr({0}));
   t.create<tile::LdsStoreOp>(sums, sumsBuffer);
 }
@@ -311,7 +342,7 @@ std::function<void()> Walk::planStore(Value out, Value chunk, Value offset,
   Value count = rowsOf(chunk);
   Value result = out;
   if (shape.outputNorm) {
-    layout::Layout shared = sharedSumsLayout();
+    layout::Layout shared = sharedSumsLayout(waves);
     Value sums = t.create<tile::LdsLoadOp>(type(shared, f32), sumsBuffer);
     Value sum = t.create<tile::ReduceOp>(type(shared.slice({0}), f32),
                                          tile::ReduceKind::Add, sums,
@@ -350,7 +381,9 @@ void Walk::chunk(Carried &carried, Value i) {
   Value uView =
       t.view(t.advance(uBase, carried.offset), {index(T), index(1)}, uBytes);
   Value u, gate, names;
-  auto loadU = [&] { u = t.load(uView, {zero, zero}, {D, T}, attr(values)); };
+  auto loadU = [&] {
+    u = t.load(uView, {firstV, zero}, {rows, T}, attr(values));
+  };
   auto loadGate = [&] {
     Value view = t.view(t.advance(gateBase, carried.offset),
                         {index(1), index(D)}, t.i32(blockSize));

@@ -14,16 +14,13 @@
 namespace tenon::kernels::kda {
 
 inline constexpr int64_t T = chunkTokens;
-/// Rows v of a wave.
-inline constexpr int64_t waveRows = D / walkWaves;
-
-/// Columns of the instruction along dim 0, rows along dim 1 of \p extent
-/// elements, eight of them side by side in a lane.
-layout::Layout sumLayout(int64_t extent);
+/// Columns of the instruction along the \p rows rows of dim 0, rows along dim 1
+/// of \p extent elements, eight of them side by side in a lane.
+layout::Layout sumLayout(int64_t rows, unsigned waves, int64_t extent);
 
 /// Of o [v, t]: rows of the instruction along v, in the order in which
 /// sumLayout has them in lanes.
-layout::Layout outLayout();
+layout::Layout outLayout(int64_t rows, unsigned waves);
 
 /// A right operand, [k, n] of a product, that comes through LDS.
 struct Stream {
@@ -35,19 +32,23 @@ struct Stream {
   mlir::Value buffer; ///< LDS
 
   int64_t bytes() const { return rows * columns * elementBytes; }
-  /// Instructions of a wave that copy it, 16 bytes per lane.
-  int64_t instructions() const { return bytes() / (walkWaves * 64 * 16); }
+  /// Instructions of each of \p waves waves that copy it, 16 bytes per lane.
+  int64_t instructions(unsigned waves) const {
+    return bytes() / (waves * 64 * 16);
+  }
 };
 
 /// Writes one walk. Methods are in the order of the program.
 class Walk {
 public:
   Walk(const WalkShape &shape, mlir::OpBuilder &builder, mlir::Location loc)
-      : shape(shape), t(builder, loc), state(sumLayout(D)),
-        values(sumLayout(T)), outs(outLayout()), bf16(builder.getBF16Type()),
-        f32(builder.getF32Type()), i32Type(builder.getI32Type()),
-        operand(shape.wide ? f32 : bf16), operandBytes(shape.wide ? 4 : 2),
-        stages(shape.wide ? 1 : 2), blockSize(D * T * operandBytes) {}
+      : shape(shape), t(builder, loc), rows(shape.rows), waves(shape.waves),
+        waveRows(rows / waves), state(sumLayout(rows, waves, D)),
+        values(sumLayout(rows, waves, T)), outs(outLayout(rows, waves)),
+        bf16(builder.getBF16Type()), f32(builder.getF32Type()),
+        i32Type(builder.getI32Type()), operand(shape.wide ? f32 : bf16),
+        operandBytes(shape.wide ? 4 : 2), stages(shape.wide ? 1 : 2),
+        blockSize(D * T * operandBytes) {}
 
   void write(tile::KernelOp kernel);
 
@@ -113,6 +114,7 @@ private:
                          mlir::Value stride);
   mlir::Value isNull(mlir::Value slot);
 
+  void identifyWorkgroup();
   void identifyGroup();
   void identify();
   mlir::Value rowsView(llvm::StringRef operand, mlir::Value offset,
@@ -127,6 +129,7 @@ private:
   mlir::Value keepIfInitial(mlir::Value tile);
   mlir::Value stateView(llvm::StringRef pool, mlir::Value slot,
                         mlir::Value reaches);
+  mlir::Value diagonal(mlir::Value distance, mlir::Value values);
   void updateHistory();
   void writeZeros();
   mlir::Value allocate(llvm::ArrayRef<int64_t> extents, mlir::Type element,
@@ -168,6 +171,9 @@ private:
 
   const WalkShape &shape;
   TileBuilder t;
+  int64_t rows; ///< v, of the workgroup
+  int64_t waves;
+  int64_t waveRows;
   layout::Layout state, values, outs;
   mlir::Type bf16, f32, i32Type;
   mlir::Type operand; ///< of products
@@ -187,6 +193,8 @@ private:
   }
 
   mlir::Value head, sequence;     ///< i32
+  mlir::Value groupNumber;        ///< i32
+  mlir::Value firstV;             ///< i32: the first of the rows v
   mlir::Value firstToken, tokens; ///< i32, of the sequence
   mlir::Value sequenceChunks;     ///< i32
   mlir::Value firstChunk;         ///< i32: of the group, in the sequence
@@ -214,7 +222,6 @@ private:
   mlir::Value decayBase, decayBuffer;
   mlir::Value uBase, gateBase;
   mlir::Value sumsBuffer;
-  mlir::Value identityBuffer;
 };
 
 } // namespace tenon::kernels::kda

@@ -3,6 +3,7 @@
 
 #include "Groups.h"
 #include "History.h"
+#include "OneDie.h"
 #include "WalkProgram.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,13 +14,25 @@ using namespace tenon::kernels;
 using namespace tenon::kernels::kda;
 using layout::Basis;
 
-/// Of a transform [k', k]: eight values k' side by side in a lane.
-static layout::Layout transformLayout() {
-  return llvm::cantFail(layout::Layout::create(
-      {D, D}, {{1, 0}, {2, 0}, {4, 0}, {0, 16}, {0, 32}, {0, 64}},
-      {{8, 0}, {16, 0}, {32, 0}, {64, 0}, {0, 1}, {0, 2}}, {{0, 4}, {0, 8}},
-      {}));
+/// Of \p rows rows of a transform [k', k]: eight values k' side by side in a
+/// lane.
+static layout::Layout transformLayout(int64_t rows, int64_t waves) {
+  SmallVector<Basis> lanes;
+  for (int64_t bit = 8; bit < rows; bit *= 2) {
+    lanes.push_back({bit, 0});
+  }
+  SmallVector<Basis> registers{{1, 0}, {2, 0}, {4, 0}};
+  SmallVector<Basis> inWaves;
+  for (int64_t bit = 1; bit < D; bit *= 2) {
+    auto &bases = lanes.size() < 6                        ? lanes
+                  : inWaves.size() < llvm::Log2_64(waves) ? inWaves
+                                                          : registers;
+    bases.push_back({0, bit});
+  }
+  return llvm::cantFail(
+      layout::Layout::create({rows, D}, registers, lanes, inWaves, {}));
 }
+
 Value Walk::loadScalar(StringRef operand, Value row, Value stride) {
   return t.create<tile::LoadScalarOp>(
       i32Type, t.advance(args[operand], t.wideMul(row, stride)));
@@ -32,11 +45,43 @@ Value Walk::isNull(Value given) {
                  given, zero);
 }
 
+/// Finds the workgroup's place: its rows of a head of a sequence, and of what
+/// group.
+void Walk::identifyWorkgroup() {
+  Value x = t.workgroupId(0);
+  sequence = t.workgroupId(1);
+  groupNumber = t.workgroupId(2);
+  if (!isGroups()) {
+    head = x;
+    firstV = zero;
+    return;
+  }
+  int64_t perHead = 2 * D / rows;
+  int64_t width = shape.heads * perHead;
+  if (shape.sharesDie) {
+    Value sequences = args["sequences"];
+    Value further = sub(args["groups"], one);
+    Value line = t.add(sequence, t.mul(groupNumber, sequences));
+    Value number = t.add(x, t.mul(line, t.i32(width)));
+    Value total = t.mul(t.mul(sequences, further), t.i32(width));
+    number = onOneDie(t, number, total, perHead, shape.dies);
+    line = t.create<arith::DivUIOp>(number, t.i32(width));
+    x = sub(number, t.mul(line, t.i32(width)));
+    groupNumber = t.create<arith::DivUIOp>(line, sequences);
+    sequence = sub(line, t.mul(groupNumber, sequences));
+  }
+  Value part = t.create<arith::AndIOp>(x, t.i32(perHead - 1));
+  head = t.create<arith::ShRUIOp>(x, t.i32(llvm::Log2_64(perHead)));
+  isTransform = compare(arith::CmpIPredicate::ne,
+                        t.create<arith::AndIOp>(part, one), zero);
+  firstV = t.mul(t.create<arith::ShRUIOp>(part, one), t.i32(rows));
+}
+
 /// Finds the chunks of the workgroup.
 void Walk::identifyGroup() {
-  Value number = t.workgroupId(2);
+  Value number = groupNumber;
   Value mostGroups = args["groups"];
-  Groups groups = groupsOf(t, sequenceChunks, mostGroups);
+  Groups groups = groupsOf(t, sequenceChunks, mostGroups, args["least_chunks"]);
   firstChunk = t.mul(number, groups.each);
   Value count =
       t.create<arith::MinSIOp>(sub(sequenceChunks, firstChunk), groups.each);
@@ -60,13 +105,7 @@ void Walk::identifyGroup() {
 void Walk::identify() {
   zero = t.i32(0);
   one = t.i32(1);
-  head = t.workgroupId(0);
-  if (isGroups()) {
-    isTransform = compare(arith::CmpIPredicate::ne,
-                          t.create<arith::AndIOp>(head, one), zero);
-    head = t.create<arith::ShRUIOp>(head, one);
-  }
-  sequence = t.workgroupId(1);
+  identifyWorkgroup();
   firstToken = loadScalar("cu_seqlens", sequence, t.i32(4));
   Value end = loadScalar("cu_seqlens", t.add(sequence, one), t.i32(4));
   tokens = sub(end, firstToken);
@@ -270,7 +309,7 @@ Value Walk::entryView(int64_t ahead, Value reaches) {
 /// The state that the workgroup begins with.
 Value Walk::loadState() {
   auto load = [&](Value view) {
-    return t.load(view, {zero, zero}, {D, D}, attr(state));
+    return t.load(view, {firstV, zero}, {rows, D}, attr(state));
   };
 
   if (shape.pass == WalkPass::Replay) {
@@ -283,39 +322,41 @@ Value Walk::loadState() {
   Value given = keepIfInitial(load(stateView("state", initialSlot, isGiven)));
   // The first group's replay reads it here: the slot has the final state by
   // then, or not.
-  t.store(given, entryView(0, both(isActive, isFirst)), {zero, zero});
-  auto coordinates = RankedTensorType::get({D, D}, i32Type, attr(state));
-  Value isDiagonal =
-      compare(arith::CmpIPredicate::eq, t.create<tile::IotaOp>(coordinates, 0),
-              t.create<tile::IotaOp>(coordinates, 1));
-  Value identity = t.create<arith::SelectOp>(isDiagonal, t.constant(1.0, given),
-                                             t.constant(0.0, given));
-  // For the end: masks of all elements do not fit registers there.
-  identityBuffer = allocate({D, D}, f32, 1);
-  t.create<tile::LdsStoreOp>(identity, identityBuffer);
+  t.store(given, entryView(0, both(isActive, isFirst)), {firstV, zero});
   // Of groups behind the first what is given is zero.
-  Value one = t.select(isTransform, t.f32(1.0), t.f32(0.0));
-  return t.fma(identity, t.splat(one, given), given);
+  return t.addf(given, diagonal(t.select(isTransform, zero, t.i32(2 * D)),
+                                t.constant(1.0, given)));
+}
+
+/// \p values where column and row differ by \p distance, i32, else zeros.
+Value Walk::diagonal(Value distance, Value values) {
+  auto coordinates = RankedTensorType::get({rows, D}, i32Type, attr(state));
+  Value row = t.create<tile::IotaOp>(coordinates, 0);
+  row = t.add(row, t.splat(t.add(firstV, distance), row));
+  Value isOnIt = compare(arith::CmpIPredicate::eq, row,
+                         t.create<tile::IotaOp>(coordinates, 1));
+  return t.create<arith::SelectOp>(isOnIt, values, zeros(type(state, f32)));
 }
 
 /// Of groups, what the walk has made of the zero state or of the identity.
 void Walk::storeGroup(const Carried &carried) {
   Value makesState = both(isActive, no(isTransform));
-  t.store(carried.state, entryView(1, makesState), {zero, zero});
+  t.store(carried.state, entryView(1, makesState), {firstV, zero});
   Value makesTransform = both(isActive, isTransform);
-  Value carryView =
-      t.view(t.advance(args["carry"], t.wideMul(group, t.i64(D * 4))),
-             {index(1)}, t.select(makesTransform, t.i32(D * 4), zero));
+  Value isFirstPart = compare(arith::CmpIPredicate::eq, firstV, zero);
+  Value carryView = t.view(
+      t.advance(args["carry"], t.wideMul(group, t.i64(D * 4))), {index(1)},
+      t.select(both(makesTransform, isFirstPart), t.i32(D * 4), zero));
   t.store(carried.carry, carryView, {zero});
   // The diagonal is not rounded.
-  Value identity = t.create<tile::LdsLoadOp>(type(state, f32), identityBuffer);
   Value carry = t.broadcast(carried.carry, {1}, carried.state);
-  Value rest = t.fma(identity, t.mulf(carry, -1.0), carried.state);
-  Value transform = t.convertLayout(narrow(rest), attr(transformLayout()));
+  Value rest = t.subf(carried.state, diagonal(zero, carry));
+  Value transform =
+      t.convertLayout(narrow(rest), attr(transformLayout(rows, waves)));
   Value view =
       t.view(t.advance(args["transform"],
                        t.wideMul(group, t.i64(D * D * operandBytes))),
              {index(1), index(D)},
              t.select(makesTransform, t.i32(D * D * operandBytes), zero));
-  t.store(transform, view, {zero, zero});
+  t.store(transform, view, {firstV, zero});
 }
