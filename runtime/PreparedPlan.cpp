@@ -6,6 +6,7 @@
 #include "PlanArithmetic.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -55,7 +56,29 @@ static std::vector<bool> usedSteps(const Plan &plan) {
   return used;
 }
 
-PreparedPlan::PreparedPlan(Plan plan) : source(std::move(plan)) {
+static uint64_t nextSerial() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
+/// The steps of \p plan whose values change with sizes.
+static std::vector<bool> sizedExprs(const Plan &plan) {
+  std::vector<bool> sized(plan.exprs.size());
+  for (ExprId id = 0; id < plan.exprs.size(); ++id) {
+    const Expr &expr = plan.exprs[id];
+    sized[id] = expr.kind == ExprKind::Size;
+    if (!isLeaf(expr)) {
+      sized[id] = sized[expr.lhs] || sized[expr.rhs];
+      if (expr.kind == ExprKind::Select) {
+        sized[id] = sized[id] || sized[expr.ifTrue] || sized[expr.ifFalse];
+      }
+    }
+  }
+  return sized;
+}
+
+PreparedPlan::PreparedPlan(Plan plan)
+    : source(std::move(plan)), serial(nextSerial()) {
   std::map<std::string_view, int32_t> symbols;
   for (const PlanOperand &operand : source.operands) {
     operandList.push_back(
@@ -70,7 +93,7 @@ PreparedPlan::PreparedPlan(Plan plan) : source(std::move(plan)) {
   }
   symbolCount = symbols.size();
 
-  std::vector<bool> used = usedSteps(source);
+  std::vector<bool> used = usedSteps(source), sized = sizedExprs(source);
   std::vector<bool> isConstant(source.exprs.size());
   constants.resize(source.exprs.size());
   for (ExprId id = 0; id < source.exprs.size(); ++id) {
@@ -89,6 +112,9 @@ PreparedPlan::PreparedPlan(Plan plan) : source(std::move(plan)) {
     }
     if (used[id]) {
       steps.push_back({id, expr});
+      if (sized[id]) {
+        sizedSteps.push_back(steps.back());
+      }
     }
   }
   for (const Launch &launch : source.launches) {
@@ -105,6 +131,10 @@ PreparedPlan::PreparedPlan(Plan plan) : source(std::move(plan)) {
   for (const Precondition &condition : source.preconditions) {
     if (condition.kind == PreconditionKind::BaseAlignment) {
       alignments.push_back({condition.operand, condition.value});
+    }
+    if (condition.kind == PreconditionKind::Compare &&
+        (sized[condition.lhs] || sized[condition.rhs])) {
+      sizedConditions.push_back(condition);
     }
   }
 }
@@ -152,12 +182,12 @@ bool PreparedPlan::checkOperands(std::span<const OperandArgument> operands,
   return true;
 }
 
-bool PreparedPlan::computeSteps(std::span<const OperandArgument> operands,
+/// Computes \p list, steps in their order, into \p values.
+bool PreparedPlan::computeSteps(std::span<const Step> list,
+                                std::span<const OperandArgument> operands,
                                 std::span<const int64_t> scalars,
-                                Evaluation &result) const {
-  result.values.assign(constants.begin(), constants.end());
-  int64_t *values = result.values.data();
-  for (const Step &step : steps) {
+                                int64_t *values) const {
+  for (const Step &step : list) {
     const Expr &expr = step.expr;
     int64_t &value = values[step.id];
     switch (expr.kind) {
@@ -195,8 +225,11 @@ static bool isMultiple(Number number, int64_t factor) {
              : number % Number(factor) == 0;
 }
 
+/// \p isExempt becomes true when a stride is as it is only because there is
+/// one element in its dimension, or none.
 bool PreparedPlan::checkPreconditions(std::span<const OperandArgument> operands,
-                                      const Evaluation &result) const {
+                                      const Evaluation &result,
+                                      bool &isExempt) const {
   for (const Precondition &condition : source.preconditions) {
     switch (condition.kind) {
     case PreconditionKind::Compare:
@@ -220,6 +253,7 @@ bool PreparedPlan::checkPreconditions(std::span<const OperandArgument> operands,
       if (!met && operand.sizes[condition.dim] > 1) {
         return false;
       }
+      isExempt |= !met;
       break;
     }
     }
@@ -285,14 +319,80 @@ bool PreparedPlan::fillLaunches(std::span<const OperandArgument> operands,
   return true;
 }
 
+/// Whether \p kept, strides one after the other, are those of \p operands.
+static bool sameStrides(std::span<const OperandArgument> operands,
+                        const std::vector<int64_t> &kept) {
+  const int64_t *at = kept.data(), *end = at + kept.size();
+  for (const OperandArgument &operand : operands) {
+    if (operand.strides.size() > size_t(end - at) ||
+        !std::equal(operand.strides.begin(), operand.strides.end(), at)) {
+      return false;
+    }
+    at += operand.strides.size();
+  }
+  return at == end;
+}
+
+/// Evaluates a call from nothing, and keeps what it was evaluated for.
+bool PreparedPlan::evaluateAll(std::span<const OperandArgument> operands,
+                               std::span<const int64_t> scalars,
+                               Evaluation &result) const {
+  bool isExempt = false;
+  result.plan = 0;
+  result.values.assign(constants.begin(), constants.end());
+  if (!computeSteps(steps, operands, scalars, result.values.data()) ||
+      !checkPreconditions(operands, result, isExempt)) {
+    return false;
+  }
+  // Strides that are good for these sizes alone are looked at again.
+  if (!isExempt) {
+    result.plan = serial;
+    result.scalars.assign(scalars.begin(), scalars.end());
+    result.strides.clear();
+    for (const OperandArgument &operand : operands) {
+      result.strides.insert(result.strides.end(), operand.strides.begin(),
+                            operand.strides.end());
+    }
+  }
+  return true;
+}
+
+/// Evaluates a call with the strides and scalars of the one before.
+bool PreparedPlan::evaluateSizes(std::span<const OperandArgument> operands,
+                                 Evaluation &result) const {
+  if (!computeSteps(sizedSteps, operands, result.scalars,
+                    result.values.data())) {
+    return false;
+  }
+  for (const Precondition &condition : sizedConditions) {
+    if (!holds(condition.comparison, result.values[condition.lhs],
+               result.values[condition.rhs])) {
+      return false;
+    }
+  }
+  for (const Alignment &alignment : alignments) {
+    if (!isMultiple(operands[alignment.operand].address, alignment.bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool PreparedPlan::evaluate(std::span<const OperandArgument> operands,
                             std::span<const int64_t> scalars,
                             Evaluation &result) const {
   if (operands.size() != operandList.size() ||
       scalars.size() != source.scalars.size() ||
-      !checkOperands(operands, result) ||
-      !computeSteps(operands, scalars, result) ||
-      !checkPreconditions(operands, result)) {
+      !checkOperands(operands, result)) {
+    return false;
+  }
+  bool isLike = result.plan == serial &&
+                std::equal(scalars.begin(), scalars.end(),
+                           result.scalars.begin(), result.scalars.end()) &&
+                sameStrides(operands, result.strides);
+  if (isLike ? !evaluateSizes(operands, result)
+             : !evaluateAll(operands, scalars, result)) {
+    result.plan = 0;
     return false;
   }
   result.workspaceBytes.clear();
@@ -324,6 +424,7 @@ bool PreparedPlan::rebind(std::span<const uint64_t> addresses,
 
 void PreparedPlan::adopt(const ConcretePlan &concrete,
                          Evaluation &result) const {
+  result.plan = 0;
   result.workspaceBytes = concrete.workspaceBytes;
   result.kernargs.assign(kernargBytes, 0);
   result.launches.clear();

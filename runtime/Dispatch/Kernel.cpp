@@ -33,8 +33,9 @@ struct Kernel::Call {
 /// The last call of a kernel by a thread. In serving, call after call has the
 /// same sizes: what follows from them is kept, and addresses alone are new.
 struct Kernel::Memo {
-  uint64_t kernel = 0; ///< its serial; 0: none
-  std::vector<int64_t> key;
+  uint64_t kernel = 0;      ///< its serial; 0: none
+  std::vector<int64_t> key; ///< of which `length` are used
+  size_t length = 0;
   Call call;
 
   /// Whether \p arguments are like the call's in all but addresses.
@@ -82,18 +83,23 @@ static bool visitKey(const tenon_launch_arguments &arguments, Visit visit) {
 }
 
 bool Kernel::Memo::matches(const tenon_launch_arguments &arguments) const {
-  const int64_t *at = key.data(), *end = at + key.size();
+  const int64_t *at = key.data(), *end = at + length;
   return visitKey(arguments,
                   [&](int64_t value) { return at != end && *at++ == value; }) &&
          at == end;
 }
 
 void Kernel::Memo::remember(const tenon_launch_arguments &arguments) {
-  key.clear();
+  // Every launch of another shape comes here: nothing is cleared.
+  size_t count = 0;
   visitKey(arguments, [&](int64_t value) {
-    key.push_back(value);
+    if (count == key.size()) {
+      key.resize(2 * count + 64);
+    }
+    key[count++] = value;
     return true;
   });
+  length = count;
 }
 
 static uint64_t nextSerial() {
@@ -295,8 +301,9 @@ tenon_status Kernel::readOperands(const tenon_launch_arguments &arguments,
     uint32_t rank = tensor.rank;
     OperandArgument &operand = call.operands[i];
     operand.address = reinterpret_cast<uintptr_t>(tensor.data);
-    operand.layout =
-        tensor.layout ? std::string_view(tensor.layout) : std::string_view();
+    operand.layout = tensor.layout && *tensor.layout
+                         ? std::string_view(tensor.layout)
+                         : std::string_view();
     operand.sizes = {tensor.sizes, rank};
     operand.strides = {tensor.strides, rank};
     // Bytes that stand for two values each: count the values.

@@ -36,6 +36,11 @@ struct Evaluation {
   std::vector<uint64_t> workspaceBytes;
   std::vector<ReadyLaunch> launches; ///< without empty grids
   std::vector<uint8_t> kernargs;     ///< argument segments of the launches
+
+  /// What the above was computed for: of a call that differs in sizes and
+  /// addresses alone, only what depends on these is computed anew.
+  uint64_t plan = 0; ///< the serial of the PreparedPlan; 0: none
+  std::vector<int64_t> strides, scalars;
 };
 
 class PreparedPlan {
@@ -89,19 +94,28 @@ private:
 
   bool checkOperands(std::span<const OperandArgument> operands,
                      Evaluation &result) const;
-  bool computeSteps(std::span<const OperandArgument> operands,
-                    std::span<const int64_t> scalars, Evaluation &result) const;
+  bool computeSteps(std::span<const Step> list,
+                    std::span<const OperandArgument> operands,
+                    std::span<const int64_t> scalars, int64_t *values) const;
   bool checkPreconditions(std::span<const OperandArgument> operands,
-                          const Evaluation &result) const;
+                          const Evaluation &result, bool &isExempt) const;
   bool fillLaunches(std::span<const OperandArgument> operands,
                     Evaluation &result) const;
+  bool evaluateAll(std::span<const OperandArgument> operands,
+                   std::span<const int64_t> scalars, Evaluation &result) const;
+  bool evaluateSizes(std::span<const OperandArgument> operands,
+                     Evaluation &result) const;
 
   Plan source;
+  /// No two of the process have the same.
+  const uint64_t serial;
   std::vector<Operand> operandList;
   std::vector<Dim> dims;
   uint32_t symbolCount = 0;
   std::vector<int64_t> constants; ///< values of all steps that are constant
   std::vector<Step> steps;        ///< the others that something uses
+  std::vector<Step> sizedSteps;   ///< those of them that sizes decide
+  std::vector<Precondition> sizedConditions; ///< comparisons of such
   struct Alignment {
     uint32_t operand;
     int64_t bytes;

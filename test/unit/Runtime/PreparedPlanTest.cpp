@@ -103,6 +103,33 @@ TEST(PreparedPlan, AgreesWithEvaluate) {
   EXPECT_GT(accepted, 500u);
 }
 
+// A stride that is good for one row alone is looked at again for more, and what
+// was kept of one plan is not taken for another.
+TEST(PreparedPlan, StridesOfOneRowAreNotKept) {
+  PreparedPlan prepared(samplePlan());
+  Evaluation evaluation;
+  // A stride that would be refused of two rows.
+  SampleCall one(1);
+  one.xStrides[0] = 60;
+  std::vector<OperandArgument> operands = one.operands();
+  ASSERT_TRUE(prepared.evaluate(operands, {}, evaluation));
+  SampleCall two(2);
+  two.xStrides[0] = 60;
+  operands = two.operands();
+  EXPECT_FALSE(prepared.evaluate(operands, {}, evaluation));
+  two.xStrides[0] = 64;
+  operands = two.operands();
+  EXPECT_TRUE(prepared.evaluate(operands, {}, evaluation));
+  // Another plan does not take what was kept for this one.
+  PreparedPlan other(samplePlan());
+  SampleCall three(3);
+  operands = three.operands();
+  Evaluation fresh;
+  ASSERT_TRUE(other.evaluate(operands, {}, evaluation));
+  ASSERT_TRUE(other.evaluate(operands, {}, fresh));
+  EXPECT_EQ(evaluation.kernargs, fresh.kernargs);
+}
+
 // The wrong number of operands, ranks or scalars is refused, not read past.
 TEST(PreparedPlan, CountsAreChecked) {
   PreparedPlan prepared(samplePlan());
