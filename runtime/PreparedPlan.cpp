@@ -160,7 +160,8 @@ bool PreparedPlan::checkOperands(std::span<const OperandArgument> operands,
     const OperandArgument &found = operands[i];
     if (found.sizes.size() != expected.rank ||
         found.strides.size() != expected.rank ||
-        found.layout != expected.layout) {
+        found.layout.size() != expected.layout.size() ||
+        (!found.layout.empty() && found.layout != expected.layout)) {
       return false;
     }
     for (uint32_t dim = 0; dim < expected.rank; ++dim) {
@@ -322,13 +323,14 @@ bool PreparedPlan::fillLaunches(std::span<const OperandArgument> operands,
 /// Whether \p kept, strides one after the other, are those of \p operands.
 static bool sameStrides(std::span<const OperandArgument> operands,
                         const std::vector<int64_t> &kept) {
+  // Few of them each: quicker than a call of memcmp.
   const int64_t *at = kept.data(), *end = at + kept.size();
   for (const OperandArgument &operand : operands) {
-    if (operand.strides.size() > size_t(end - at) ||
-        !std::equal(operand.strides.begin(), operand.strides.end(), at)) {
-      return false;
+    for (int64_t stride : operand.strides) {
+      if (at == end || *at++ != stride) {
+        return false;
+      }
     }
-    at += operand.strides.size();
   }
   return at == end;
 }

@@ -36,6 +36,7 @@ struct Kernel::Memo {
   uint64_t kernel = 0;      ///< its serial; 0: none
   std::vector<int64_t> key; ///< of which `length` are used
   size_t length = 0;
+  unsigned misses = 0; ///< calls in a row that were not like the last
   Call call;
 
   /// Whether \p arguments are like the call's in all but addresses.
@@ -540,6 +541,7 @@ tenon_status Kernel::launch(const tenon_launch_arguments &arguments) {
   tenon_status status = TENON_OK;
   if (isKept && memo.kernel == serial && memo.matches(arguments) &&
       launchLike(arguments, memo, status)) {
+    memo.misses = 0;
     return status;
   }
   memo.kernel = 0;
@@ -548,11 +550,13 @@ tenon_status Kernel::launch(const tenon_launch_arguments &arguments) {
   }
   const LoadedVariant &loaded =
       *memo.call.variant->loaded.load(std::memory_order_relaxed);
-  if (isKept) {
+  // Where every call has another shape, few are worth remembering.
+  if (isKept && (memo.misses < 4 || memo.misses % 8 == 0)) {
     memo.remember(arguments);
     memo.call.addresses.resize(arguments.operand_count);
     memo.kernel = serial;
   }
+  ++memo.misses;
   return launchCall(arguments, loaded, memo.call);
 }
 
