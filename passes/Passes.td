@@ -164,6 +164,12 @@ def TileSchedule : Pass<"tile-schedule", "::tenon::tile::KernelOp"> {
       under way. The operands of that step are carried in registers.
     - `"balanced"`: so, and the priority of a wave falls from the first slot to the last,
       so that the waves of a SIMD keep pace and none issues its copies late.
+    - `"ping-pong"`: of two waves on each SIMD, in groups of the first and the second half
+      of the workgroup, one multiplies while the other copies and reads. Products and
+      memory accesses of a step along k become phases with a barrier after each, and a
+      barrier for the second group alone in front of the loop sets it one phase behind;
+      one for the first group behind the loop brings them together again. Needs a loop
+      that carries the sums of products without scales, with one barrier.
 
     Comes after tile-insert-barriers: it moves nothing across a barrier or a wait.
     A copy does leave a `tile.order_fence` behind: its order is counted anew.
@@ -175,7 +181,9 @@ def ConvertTileToRocdl : Pass<"convert-tile-to-rocdl", "::mlir::ModuleOp"> {
   let description = [{
     Each `tile.kernel` becomes an `llvm.func` with the calling convention of a
     kernel, in the llvm and rocdl dialects. Expects that layouts, LDS offsets and
-    barriers are in place; says what is missing otherwise.
+    barriers are in place; says what is missing otherwise. In a loop with
+    `tile.recompute` the offsets of lanes that are needed behind an inner loop are
+    computed there, not kept in registers throughout it.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect",
                            "::mlir::arith::ArithDialect"];

@@ -335,7 +335,12 @@ struct TileInsertBarriers
         if (failed(visitIf(branch))) {
           return failure();
         }
-      } else if (isa<tile::BarrierOp>(op)) {
+      } else if (auto barrier = dyn_cast<tile::BarrierOp>(op)) {
+        if (barrier.getWaves()) {
+          return barrier.emitOpError("of some waves comes after "
+                                     "tile-insert-barriers, which knows those "
+                                     "of all alone");
+        }
         state.open.clear();
       } else if (isa<tile::ScanOp, tile::TopKOp>(op)) {
         if (failed(visitExchange(&op))) {

@@ -158,12 +158,18 @@ bool Pipeline::rotates() {
   if (!copiesAlone()) {
     return false;
   }
+  auto kernel = loop->getParentOfType<tile::KernelOp>();
+  // That schedule is one of loops with one step (see tile-schedule).
+  auto strategy = kernel->getAttrOfType<StringAttr>("tile.schedule");
+  if (strategy && strategy == "ping-pong") {
+    return true;
+  }
   constexpr double manyInstructions = 16.0;
   double instructions = 0;
   for (auto mma : loop.getBody()->getOps<tile::MmaOp>()) {
     if (std::optional<ArrayRef<int64_t>> instruction = mma.getInstruction()) {
       auto sums = cast<RankedTensorType>(mma.getType());
-      int64_t waves = loop->getParentOfType<tile::KernelOp>().getWaves();
+      int64_t waves = kernel.getWaves();
       instructions +=
           static_cast<double>(sums.getNumElements()) * mma.getDepth() /
           ((*instruction)[0] * (*instruction)[0] * (*instruction)[1] * waves);

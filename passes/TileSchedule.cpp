@@ -73,6 +73,57 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
            });
   }
 
+  /// Whether \p interval is all that its loop's body does with LDS, behind a
+  /// wait and one barrier.
+  bool fillsLoop(Interval &interval) {
+    bool begins = false;
+    int64_t copies = 0;
+    for (Operation &op : *interval.products.front()->getBlock()) {
+      if (auto barrier = dyn_cast<tile::BarrierOp>(op)) {
+        if (begins || copies != 0) {
+          return false;
+        }
+        begins = true;
+      } else if (isa<tile::CopyToLdsOp>(op)) {
+        ++copies;
+      } else if (op.getNumRegions() != 0 ||
+                 isa<tile::LdsStoreOp, tile::StoreOp, tile::ArriveOp,
+                     tile::ScanOp, tile::TopKOp>(op)) {
+        return false;
+      } else if (auto load = dyn_cast<tile::LdsLoadOp>(op)) {
+        bool isOperand = llvm::all_of(load->getUsers(), [&](Operation *user) {
+          return llvm::is_contained(interval.products, user);
+        });
+        if (!isOperand) {
+          return false;
+        }
+      }
+    }
+    return begins && copies == static_cast<int64_t>(interval.copies.size());
+  }
+
+  /// Lets the two groups of waves take turns in \p interval, which has \p steps
+  /// along k.
+  LogicalResult alternate(Interval &interval, int64_t steps,
+                          const target::TargetInfo &target) {
+    tile::KernelOp kernel = getOperation();
+    int64_t waves = kernel.getWaves();
+    if (waves != 2 * target.facts().simdsPerCu || steps == 0 ||
+        !carriesSums(interval) || !fillsLoop(interval)) {
+      return kernel.emitOpError("has no schedule \"ping-pong\": expected ")
+             << 2 * target.facts().simdsPerCu
+             << " waves and a loop that carries sums, of products without "
+                "scales whose operands come from LDS, with one barrier; found "
+             << waves << " waves and "
+             << (steps == 0 || !carriesSums(interval) ? "other products"
+                 : !fillsLoop(interval)               ? "other accesses of LDS"
+                                                      : "such a loop");
+    }
+    return Interleaver(interval.copies, interval.products, steps, target, waves,
+                       /*balances=*/false)
+        .pingPong();
+  }
+
   /// Lets the copies, the reads and the products of \p interval take turns.
   LogicalResult interleave(Interval &interval,
                            const target::TargetInfo &target) {
@@ -80,6 +131,9 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
       return success();
     }
     int64_t steps = stepsOf(interval);
+    if (alternates) {
+      return alternate(interval, steps, target);
+    }
     bool carries = prefetches && carriesSums(interval);
     if (steps == 0 || (steps < 2 && !carries)) {
       return success();
@@ -136,11 +190,12 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
     }
     balances = strategy == "balanced";
     prefetches = strategy == "prefetch" || balances;
-    if (strategy != "interleave" && !prefetches) {
+    alternates = strategy == "ping-pong";
+    if (strategy != "interleave" && !prefetches && !alternates) {
       kernel.emitOpError("has no schedule ")
           << strategy
-          << ": expected \"none\", \"interleave\", \"prefetch\" or "
-             "\"balanced\"";
+          << ": expected \"none\", \"interleave\", \"prefetch\", "
+             "\"balanced\" or \"ping-pong\"";
       return signalPassFailure();
     }
     FailureOr<target::TargetInfo> target = tile::getTarget(kernel);
@@ -152,5 +207,6 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
 
   bool prefetches = false;
   bool balances = false;
+  bool alternates = false;
 };
 } // namespace

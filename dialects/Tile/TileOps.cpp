@@ -602,6 +602,21 @@ std::optional<int64_t> LdsStageOp::getConstantStage() {
          getBuffer().getType().getStages();
 }
 
+void BarrierOp::build(OpBuilder &, OperationState &) {
+  // Of all waves.
+}
+
+LogicalResult BarrierOp::verify() {
+  std::optional<ArrayRef<int64_t>> range = getWaves();
+  if (range &&
+      (range->size() != 2 || (*range)[0] < 0 || (*range)[0] >= (*range)[1])) {
+    return emitOpError("of some waves takes the first of them and the one "
+                       "behind the last, found [")
+           << *range << "]";
+  }
+  return success();
+}
+
 LogicalResult LdsStageOp::verify() {
   LdsType type = getBuffer().getType();
   if (getType() != type.getStageType()) {

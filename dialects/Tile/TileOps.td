@@ -22,6 +22,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
     `tile-plan-lds` has placed the LDS buffers. `waves_per_simd` asks the register
     allocator to leave room for that many waves on each SIMD; `scheduler` names
     the back end's strategy for the order of instructions (`max-ilp` and others).
+    With `agprs` matrix products keep their sums in accumulation registers, of
+    which at least so many are set aside; else in the others. `pinned` keeps matrix
+    instructions in the order of the program, each where it stands among all others.
     The first `preload` arguments arrive in registers, as many of them as there is
     room for (16 SGPRs less the pointer to all): no load of arguments is waited
     for then, if the first accesses need no others.
@@ -33,6 +36,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove,
                        OptionalAttr<I32Attr>:$waves_per_simd,
                        OptionalAttr<StrAttr>:$scheduler,
                        OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative]>>:$preload,
+                       OptionalAttr<ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<256>]>>:$agprs,
+                       UnitAttr:$pinned,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region MinSizedRegion<1>:$body);
@@ -760,8 +765,16 @@ def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let description = [{
     After it, every wave sees every LDS write issued before it. Accesses to
     device memory stay in flight across it.
+
+    With `waves [b, e]` the waves b to e - 1 alone come to it, and meet the others
+    at the barrier that those come to: from here on they are one barrier behind.
+    Such barriers are the last thing that is put into a program (`tile-schedule`):
+    the passes before it know barriers of all waves alone.
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$waves);
+  let assemblyFormat = "(`waves` $waves^)? attr-dict";
+  let builders = [OpBuilder<(ins), [{}]>];
+  let hasVerifier = 1;
 }
 
 def Tile_WavePriorityOp : Tile_Op<"wave_priority", [MemoryEffects<[MemRead, MemWrite]>]> {

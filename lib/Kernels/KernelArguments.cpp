@@ -63,8 +63,8 @@ tile::KernelOp KernelArguments::createKernel(Location loc, StringRef name,
       TypeAttr::get(b.getFunctionType(types, {})), b.getI32IntegerAttr(waves),
       /*lds_bytes=*/IntegerAttr(), /*waves_per_simd=*/IntegerAttr(),
       /*scheduler=*/StringAttr(),
-      preloads ? b.getI32IntegerAttr(types.size()) : IntegerAttr(), ArrayAttr(),
-      ArrayAttr());
+      preloads ? b.getI32IntegerAttr(types.size()) : IntegerAttr(),
+      /*agprs=*/IntegerAttr(), /*pinned=*/UnitAttr(), ArrayAttr(), ArrayAttr());
   for (auto [index, attr] : llvm::enumerate(attrs)) {
     kernel.setArgAttrs(index, attr);
   }

@@ -418,8 +418,29 @@ void Emitter::emitOrderFence() {
   pin(allButCopiesAndMatrix);
 }
 
-void Emitter::emitBarrier() {
+void Emitter::emitBarrier(std::optional<ArrayRef<int64_t>> waves) {
   flushGuarded();
+  Block *behind = nullptr;
+  if (waves) {
+    // Waves are uniform, so those that do not meet here branch around.
+    Value place = LLVM::SubOp::create(b, loc, waveId(), i32((*waves)[0]));
+    Value within = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ult, place,
+                                        i32((*waves)[1] - (*waves)[0]));
+    Block *before = b.getInsertionBlock();
+    behind = before->splitBlock(b.getInsertionPoint());
+    Block *body = b.createBlock(behind);
+    b.setInsertionPointToEnd(before);
+    LLVM::CondBrOp::create(b, loc, within, body, behind);
+    b.setInsertionPointToEnd(body);
+  }
+  meet();
+  if (behind) {
+    LLVM::BrOp::create(b, loc, ValueRange(), behind);
+    b.setInsertionPointToStart(behind);
+  }
+}
+
+void Emitter::meet() {
   if (hasCopies()) {
     // A fence would wait for copies in flight.
     pin(allButMemory);

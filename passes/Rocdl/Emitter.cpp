@@ -98,10 +98,11 @@ void Emitter::createFunction() {
   if (auto waves = kernel.getWavesPerSimd()) {
     function->setAttr("rocdl.waves_per_eu", b.getI32IntegerAttr(*waves));
   }
-  // Accumulators stay in the architectural registers: the backend's own choice
-  // moves them back and forth in loops.
+  // Accumulators stay in the architectural registers unless the kernel wants
+  // others: the backend's own choice moves them back and forth in loops.
+  std::string agprs = std::to_string(kernel.getAgprs().value_or(0));
   SmallVector<Attribute> passthrough = {
-      b.getStrArrayAttr({"amdgpu-agpr-alloc", "0"}),
+      b.getStrArrayAttr({"amdgpu-agpr-alloc", agprs}),
       b.getStrArrayAttr({"uniform-work-group-size", "true"})};
   if (auto scheduler = kernel.getScheduler()) {
     passthrough.push_back(
@@ -248,8 +249,8 @@ LogicalResult Emitter::emitOp(Operation *op) {
       })
       .Case<tile::LdsStoreOp>([&](auto store) { return emitLdsStore(store); })
       .Case<tile::LdsLoadOp>([&](auto load) { return emitLdsLoad(load); })
-      .Case<tile::BarrierOp>([&](auto) {
-        emitBarrier();
+      .Case<tile::BarrierOp>([&](auto barrier) {
+        emitBarrier(barrier.getWaves());
         return success();
       })
       .Case<tile::WavePriorityOp>([&](auto priority) {
@@ -314,6 +315,11 @@ LogicalResult Emitter::emitBlock(Block &block) {
   }
   return success();
 }
+
+// A loop whose iterations compute anew what lanes need behind a loop in them:
+// LLVM would take it out of the outer loop, and keep it in registers throughout
+// the inner one.
+static constexpr llvm::StringLiteral recomputeName = "tile.recompute";
 
 /// A loop is a block that tests, the body, and what follows. Carried tiles are
 /// block arguments, one per vector.
@@ -389,9 +395,11 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
     tiles[result] = std::move(carried);
   }
   b.setInsertionPointToEnd(body);
+  Value outerThread = thread;
   if (failed(emitBlock(*loop.getBody()))) {
     return failure();
   }
+  thread = outerThread;
   loc = loop.getLoc();
   flushGuarded();
   SmallVector<Value> again{LLVM::AddOp::create(b, loc, counter, step)};
@@ -415,6 +423,15 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
       LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, {}, unroll, {}, {},
                                     {}, {}, {}, {}, {}, {}, {}, {}, {}));
   b.setInsertionPointToStart(after);
+  if (loop->getParentOp()->hasAttr(recomputeName)) {
+    // With side effects, so that it stays here.
+    thread = LLVM::InlineAsmOp::create(
+                 b, loc, thread.getType(), thread, /*asm_string=*/"",
+                 /*constraints=*/"=v,0", /*has_side_effects=*/true,
+                 /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                 LLVM::AsmDialectAttr(), ArrayAttr())
+                 .getResult(0);
+  }
   return success();
 }
 

@@ -283,7 +283,9 @@ private:
   mlir::LogicalResult emitTopK(tile::TopKOp op);
 
   // Copy.cpp
-  void emitBarrier();
+  /// Of all waves, or of those from \p waves[0] to \p waves[1] - 1.
+  void emitBarrier(std::optional<llvm::ArrayRef<int64_t>> waves = std::nullopt);
+  void meet();
   void emitOrderFence();
   mlir::LLVM::InlineAsmOp pin(uint32_t mayCross, const llvm::Twine &text = "");
   void findCopies();

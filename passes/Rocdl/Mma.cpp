@@ -283,6 +283,10 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
       }
       sums.values[part] =
           intrinsic(form.name, sums.values[part].getType(), arguments);
+      if (kernel.getPinned()) {
+        constexpr uint32_t nothingCrosses = 0;
+        ROCDL::SchedBarrier::create(b, loc, nothingCrosses);
+      }
     }
   }
   tiles[op.getResult()] = std::move(sums);

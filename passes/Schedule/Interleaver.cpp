@@ -187,7 +187,24 @@ void Interleaver::multiply(const Reads &operands, int64_t index,
   }
 }
 
+/// A barrier that products do not cross either.
+void Interleaver::meet() {
+  tile::OrderFenceOp::create(b, loc);
+  tile::BarrierOp::create(b, loc);
+  tile::OrderFenceOp::create(b, loc);
+}
+
 void Interleaver::step(const Reads &operands, int64_t index, Reads *next) {
+  if (phased) {
+    // Who multiplies goes first: the other group's wave fills the gaps.
+    tile::WavePriorityOp::create(b, loc, 1);
+    multiply(operands, index, DenseI64ArrayAttr());
+    tile::WavePriorityOp::create(b, loc, 0);
+    meet();
+    issueReads(*next, 0);
+    issueCopies();
+    return;
+  }
   for (int64_t slot = 0; slot < slots; ++slot) {
     if (balances) {
       setPriority();
@@ -275,6 +292,10 @@ LogicalResult Interleaver::prefetch() {
   for (auto [index, entry] : llvm::enumerate(carried)) {
     entry.second.read = wider.getRegionIterArg(first + index);
   }
+  if (phased) {
+    b.setInsertionPoint(wider);
+    tile::BarrierOp::create(b, loc, b.getDenseI64ArrayAttr({waves / 2, waves}));
+  }
   b.setInsertionPoint(products.front());
   SmallVector<unsigned> places;
   for (auto [index, product] : llvm::enumerate(products)) {
@@ -285,6 +306,9 @@ LogicalResult Interleaver::prefetch() {
   }
   step(carried, steps - 1, &reads.front());
   for (int64_t index = 0; index + 1 < steps; ++index) {
+    if (phased) {
+      meet();
+    }
     step(reads[index], index, &reads[index + 1]);
   }
   auto yield = cast<scf::YieldOp>(wider.getBody()->getTerminator());
@@ -296,6 +320,9 @@ LogicalResult Interleaver::prefetch() {
   }
   // What is left behind the loop.
   b.setInsertionPointAfter(wider);
+  if (phased) {
+    tile::BarrierOp::create(b, loc, b.getDenseI64ArrayAttr({0, waves / 2}));
+  }
   for (auto [index, entry] : llvm::enumerate(carried)) {
     entry.second.read = wider.getResult(first + index);
   }
@@ -308,4 +335,10 @@ LogicalResult Interleaver::prefetch() {
   }
   eraseWhole();
   return success();
+}
+
+LogicalResult Interleaver::pingPong() {
+  phased = true;
+  slots = 1;
+  return prefetch();
 }

@@ -32,6 +32,20 @@ public:
   /// The products are those of a loop's body: the ones of the last step go to
   /// the head of the next iteration, beside the reads of its first step.
   mlir::LogicalResult prefetch();
+  /// So, but the waves are two groups: while one multiplies, the other copies
+  /// and reads. Products and memory accesses of a step are phases of their own,
+  /// between barriers, and the second group is one barrier behind the first
+  /// throughout the loop. The loop's body begins with a wait and its only
+  /// barrier, and nothing in it accesses LDS but the copies and the reads of
+  /// the products.
+  ///
+  /// A wave that is one barrier behind is ordered against the others where two
+  /// barriers stand between. Copies follow the barrier at the head and that
+  /// behind the first products, the reads of the stage that they fill come
+  /// before both. So do the waits for copies, and reads of what arrived come
+  /// behind both. Behind the loop, where the groups meet again, the barriers
+  /// that are there order what its last phase has read.
+  mlir::LogicalResult pingPong();
 
 private:
   /// A read of an operand's step along k, of which some parts are issued.
@@ -52,6 +66,7 @@ private:
   void issueReads(Reads &reads, int64_t slot);
   void issueCopies();
   void setPriority();
+  void meet();
   /// The products of step \p index along k, or a part of them.
   void multiply(const Reads &operands, int64_t index,
                 mlir::DenseI64ArrayAttr part);
@@ -66,6 +81,7 @@ private:
   const target::TargetInfo &target;
   int64_t waves;
   bool balances;
+  bool phased = false;
   mlir::OpBuilder b;
   mlir::Location loc;
 

@@ -15,6 +15,13 @@
   lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [8, 0]], wave = [[0, 0], [0, 32]]>
 #wide_lhs = #tile.layout<[256, 32], register = [[0, 1], [0, 2], [0, 4], [0, 16], [64, 0], [128, 0]],
   lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 8]], wave = [[32, 0], [0, 0]]>
+#eight_sums = #tile.layout<[256, 256], register = [[0, 1], [0, 2], [0, 8], [0, 16], [64, 0], [128, 0], [0, 64]],
+  lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 4]], wave = [[32, 0], [0, 32], [0, 128]]>
+#eight_lhs = #tile.layout<[256, 32], register = [[0, 1], [0, 2], [0, 4], [0, 16], [64, 0], [128, 0]],
+  lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 8]], wave = [[32, 0], [0, 0], [0, 0]]>
+#eight_rhs = #tile.layout<[32, 256], register = [[1, 0], [2, 0], [4, 0], [16, 0], [0, 64]],
+  lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [8, 0]], wave = [[0, 0], [0, 32], [0, 128]]>
+!eight = !tile.lds<32x256xbf16, #tile.lds_layout<[32, 256] of 16 bits, strides = [1, 32]>>
 !a = !tile.lds<64x32xbf16>
 !wide = !tile.lds<32x128xbf16, #tile.lds_layout<[32, 128] of 16 bits, strides = [1, 32]>>
 !b = !tile.lds<32x64xbf16, #tile.lds_layout<[32, 64] of 16 bits, strides = [1, 32]>>
@@ -118,6 +125,60 @@ tile.kernel @balanced(%p: !tile.ptr<bf16>, %n: i32)
     scf.yield %z : tensor<256x128xf32, #wide_sums>
   }
   // CHECK: tile.mma %[[LOOP]]#1, %[[LOOP]]#2, %[[LOOP]]#0 {instruction = array<i64: 32, 16>}
+  tile.return
+}
+
+// The waves 4 to 7 are one barrier behind the others in the loop. Products and reads are
+// phases of their own; the operands of the last step are multiplied in the next iteration.
+// CHECK-LABEL: tile.kernel @ping_pong(
+tile.kernel @ping_pong(%p: !tile.ptr<bf16>, %n: i32)
+    attributes {waves = 8 : i32, tile.schedule = "ping-pong"} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %v = tile.view %p strides [32, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %zero = arith.constant dense<0.0> : tensor<256x256xf32, #eight_sums>
+  %a = tile.alloc_lds at 0 : !tile.lds<256x32xbf16>
+  %b = tile.alloc_lds at 16384 : !eight
+  %a2 = tile.alloc_lds at 32768 : !tile.lds<256x32xbf16>
+  // CHECK: tile.barrier waves [4, 8]
+  // CHECK-NEXT: %[[LOOP:.*]]:3 = scf.for
+  // CHECK-SAME: iter_args(%[[SUM:.*]] = %{{.*}}, %[[L1:.*]] = %{{.*}}, %[[R1:.*]] = %{{.*}})
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.wave_priority 1
+  // CHECK-NEXT: %[[S1:.*]] = tile.mma %[[L1]], %[[R1]], %[[SUM]] {
+  // CHECK-NEXT: tile.wave_priority 0
+  // CHECK-NEXT: tile.order_fence
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.order_fence
+  // CHECK-NEXT: %[[L0:.*]] = tile.lds_load %{{.*}} at [0, 0]
+  // CHECK-NEXT: %[[R0:.*]] = tile.lds_load %{{.*}} at [0, 0]
+  // CHECK-NEXT: tile.copy_to_lds {{.*}} {part = array<i64: 0, 2>}
+  // CHECK-NEXT: tile.order_fence
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.order_fence
+  // CHECK-NEXT: tile.wave_priority 1
+  // CHECK-NEXT: %[[S2:.*]] = tile.mma %[[L0]], %[[R0]], %[[S1]] {
+  // CHECK-NEXT: tile.wave_priority 0
+  // CHECK-NEXT: tile.order_fence
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.order_fence
+  // CHECK-NEXT: %[[L2:.*]] = tile.lds_load %{{.*}} at [0, 16]
+  // CHECK-NEXT: %[[R2:.*]] = tile.lds_load %{{.*}} at [16, 0]
+  // CHECK-NEXT: %[[T:.*]] = tile.copy_to_lds {{.*}} {part = array<i64: 1, 2>}
+  // CHECK-NEXT: tile.wait_copies %[[T]]
+  // CHECK-NEXT: scf.yield %[[S2]], %[[L2]], %[[R2]]
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<256x256xf32, #eight_sums>) : i32 {
+    tile.barrier
+    %t = tile.copy_to_lds %v[%c0, %c0], %a2 : !tile.view<2 x bf16>, !tile.lds<256x32xbf16> -> !tile.token
+    %x = tile.lds_load %a : !tile.lds<256x32xbf16> -> tensor<256x32xbf16, #eight_lhs>
+    %y = tile.lds_load %b : !eight -> tensor<32x256xbf16, #eight_rhs>
+    %z = tile.mma %x, %y, %c {instruction = array<i64: 32, 16>}
+        : tensor<256x32xbf16, #eight_lhs>, tensor<32x256xbf16, #eight_rhs>, tensor<256x256xf32, #eight_sums>
+    tile.wait_copies %t : !tile.token
+    scf.yield %z : tensor<256x256xf32, #eight_sums>
+  }
+  // CHECK: tile.barrier waves [0, 4]
+  // CHECK-NEXT: tile.mma %[[LOOP]]#1, %[[LOOP]]#2, %[[LOOP]]#0 {instruction = array<i64: 32, 16>}
   tile.return
 }
 
