@@ -83,23 +83,35 @@ SmallVector<Operation *> accessesOf(Value buffer) {
 }
 
 struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
-  /// The buffers in program order. A position is that of the operation of the
-  /// body's top level that contains the access: what a loop uses lives
-  /// throughout the loop.
+  /// The buffers in program order. An access counts as all of the operation
+  /// that contains it in the block of the buffer: what a loop uses lives
+  /// throughout the loop, what a loop allocates within an iteration.
   SmallVector<Buffer> collect() {
-    Block &body = getOperation().getBody().front();
-    DenseMap<Operation *, size_t> positions;
-    for (auto [position, op] : llvm::enumerate(body)) {
-      positions[&op] = position;
-    }
+    // Where operations begin and end, in program order.
+    DenseMap<Operation *, size_t> begins, ends;
+    size_t position = 0;
+    getOperation().walk([&](Operation *op, const WalkStage &stage) {
+      if (stage.isBeforeAllRegions()) {
+        begins[op] = position;
+      }
+      ends[op] = position++;
+    });
     SmallVector<Buffer> buffers;
     getOperation().walk([&](tile::AllocLdsOp alloc) {
       Buffer buffer{alloc, alloc.getType().getBytes()};
       buffer.first = std::numeric_limits<size_t>::max();
       for (Operation *user : accessesOf(alloc.getResult())) {
-        size_t position = positions[body.findAncestorOpInBlock(*user)];
-        buffer.first = std::min(buffer.first, position);
-        buffer.last = std::max(buffer.last, position);
+        // The innermost block that holds both: a copy in flight may leave that
+        // of the buffer.
+        Operation *own = alloc, *whole = nullptr;
+        while (!(whole = own->getBlock()->findAncestorOpInBlock(*user))) {
+          own = own->getParentOp();
+        }
+        if (own != alloc) {
+          buffer.first = std::min(buffer.first, begins[own]);
+        }
+        buffer.first = std::min(buffer.first, begins[whole]);
+        buffer.last = std::max(buffer.last, ends[whole]);
       }
       if (buffer.first <= buffer.last) {
         buffers.push_back(buffer);

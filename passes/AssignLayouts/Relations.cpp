@@ -335,8 +335,13 @@ void assign::relate(Operation *op, Value value, const layout::Layout &layout,
       }
       return;
     }
+    // What was cut into blocks has the registers in an order of its own.
     auto type = cast<RankedTensorType>(whole.getType());
-    if (auto wide = withRegisterDim(layout, dim, type.getDimSize(dim))) {
+    if (whole.getDefiningOp<tile::SplitOp>()) {
+      for (Value slice : slices) {
+        assignTile(slice, layout);
+      }
+    } else if (auto wide = withRegisterDim(layout, dim, type.getDimSize(dim))) {
       assignTile(whole, *wide);
       for (Value slice : slices) {
         assignTile(slice, layout);

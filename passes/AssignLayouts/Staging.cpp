@@ -3,6 +3,7 @@
 
 #include "passes/AssignLayouts/Staging.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -18,8 +19,11 @@ void assign::stageLoads(tile::KernelOp kernel) {
   for (tile::LoadOp load : loads) {
     auto type = cast<RankedTensorType>(load.getType());
     Location loc = load.getLoc();
-    // Outside of loops, so that tile-pipeline can give it stages.
+    // Outside of the loop, so that tile-pipeline can give it stages.
     OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    if (auto loop = dyn_cast<scf::ForOp>(load->getParentOp())) {
+      builder.setInsertionPoint(loop);
+    }
     auto bufferType = tile::LdsType::get(kernel.getContext(), type.getShape(),
                                          type.getElementType());
     Value buffer =

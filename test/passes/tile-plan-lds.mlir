@@ -146,6 +146,32 @@ tile.kernel @in_flight(%p: !tile.ptr<f32>, %n: i32, %f: f32) attributes {waves =
   tile.return
 }
 
+// Within a loop too: what an iteration allocates lives within it, and what is allocated
+// outside throughout the loop.
+// CHECK-LABEL: tile.kernel @in_loop(
+// CHECK-SAME: lds_bytes = 131072 : i64
+// expected-remark @+1 {{131072 bytes of LDS}}
+tile.kernel @in_loop(%f: f32, %n: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %t = tile.splat %f : f32 -> tensor<16384xf32>
+  // CHECK: tile.alloc_lds at 0 : <16384xf32>
+  %c = tile.alloc_lds : !tile.lds<16384xf32>
+  tile.lds_store %t, %c : tensor<16384xf32>, !tile.lds<16384xf32>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    // CHECK: tile.alloc_lds at 65536 : <16384xf32>
+    %a = tile.alloc_lds : !tile.lds<16384xf32>
+    tile.lds_store %t, %a : tensor<16384xf32>, !tile.lds<16384xf32>
+    %u = tile.lds_load %a : !tile.lds<16384xf32> -> tensor<16384xf32>
+    // CHECK: tile.alloc_lds at 65536 : <16384xf32>
+    %b = tile.alloc_lds : !tile.lds<16384xf32>
+    tile.lds_store %u, %b : tensor<16384xf32>, !tile.lds<16384xf32>
+    %v = tile.lds_load %b : !tile.lds<16384xf32> -> tensor<16384xf32>
+    %w = tile.lds_load %c : !tile.lds<16384xf32> -> tensor<16384xf32>
+  }
+  tile.return
+}
+
 // Two workgroups of 64 granules of 1,280 bytes fill the 160 KiB of a compute unit; one
 // granule more, and the second has no room.
 // expected-remark @+1 {{81920 bytes of LDS, 81920 allocated: 2 workgroups per compute unit}}
