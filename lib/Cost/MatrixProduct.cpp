@@ -38,6 +38,9 @@ static constexpr double wavesClocks = 400.0;
 static constexpr double arrivalClocks = 300.0;
 // What the L2 takes beyond an even spread over its channels; fitted.
 static constexpr double channelImbalance = 1.2;
+// Runs of steps that cut tiles, against workgroups that keep step: none finds
+// in the L2 what others have just fetched, and each waits longer; fitted.
+static constexpr double cutRuns = 1.5;
 
 static double ceilDiv(int64_t a, int64_t b) {
   return static_cast<double>(llvm::divideCeil(a, b));
@@ -55,11 +58,30 @@ public:
         sharing(tile.wavesM * tile.wavesN), waves(sharing * tile.wavesK),
         tilesM(ceilDiv(product.m, tile.m)),
         tilesN(ceilDiv(product.n, tile.n * int64_t(tile.products))),
-        workgroups(tilesM * tilesN * tile.split),
-        steps(ceilDiv(static_cast<int64_t>(ceilDiv(product.k, tile.k)),
-                      tile.split)),
-        latency(timing.l2HitClocks + timing.hbmNs * 1e-9 * facts.clockHz) {}
+        latency(timing.l2HitClocks + timing.hbmNs * 1e-9 * facts.clockHz) {
+    double stepsOfTile = ceilDiv(product.k, tile.k);
+    double tiles = tilesM * tilesN;
+    if (tile.streamK) {
+      workgroups = std::min<double>(tile.streamK, tiles * stepsOfTile);
+      steps = std::ceil(tiles * stepsOfTile / workgroups);
+      ofWorkgroup = std::max(1.0, tiles / workgroups);
+      shares = std::ceil(workgroups / tiles);
+      // The ends of a run are parts of tiles unless runs are whole tiles.
+      bool cuts = steps * workgroups != tiles * stepsOfTile ||
+                  std::fmod(steps, stepsOfTile) != 0;
+      summands = cuts ? shares + 1 : 1;
+    } else if (tile.persistent) {
+      workgroups = std::min<double>(tile.persistent, tiles);
+      ofWorkgroup = std::ceil(tiles / workgroups);
+      steps = ofWorkgroup * stepsOfTile;
+    } else {
+      workgroups = tiles * tile.split;
+      shares = summands = tile.split;
+      steps = std::ceil(stepsOfTile / tile.split);
+    }
+  }
 
+  std::optional<unsigned> resident() const;
   std::optional<double> seconds() const;
 
 private:
@@ -79,7 +101,6 @@ private:
   double l2BytesPerClock() const {
     return timing.l2ChannelBytesPerClock * timing.l2Channels * facts.xcds;
   }
-  std::optional<unsigned> resident() const;
   double matrixClocks(double together) const;
   double l1Clocks() const;
   double ldsClocks() const;
@@ -98,9 +119,13 @@ private:
   const target::TimingFacts &timing;
   double lhsBytes, rhsBytes, columns;
   unsigned sharing, waves;
-  double tilesM, tilesN, workgroups;
-  double steps;   ///< of a workgroup
+  double tilesM, tilesN;
   double latency; ///< of memory, clocks
+  double workgroups = 1;
+  double steps = 1;       ///< of a workgroup
+  double ofWorkgroup = 1; ///< tiles that it has one after the other
+  double shares = 1;      ///< workgroups that have steps of a tile
+  double summands = 1;    ///< of a tile that several have
 };
 } // namespace
 
@@ -201,12 +226,17 @@ double ProductCost::l2Clocks(double together) const {
 /// columns.
 double ProductCost::fabricClocks() const {
   double dies = facts.xcds;
-  double onDie = std::ceil(workgroups / dies);
   bool ownColumns = std::fmod(tilesN, dies) == 0;
-  double rhsPieces = ownColumns ? tilesN / dies * tile.split
-                                : std::min(tilesN * tile.split, onDie);
-  double lhsPieces = std::min(tilesM * tile.split, onDie);
-  double depth = double(product.k) / tile.split;
+  double onDie = std::ceil(workgroups * ofWorkgroup / dies);
+  double rhsPieces =
+      ownColumns ? tilesN / dies * shares : std::min(tilesN * shares, onDie);
+  double lhsPieces = std::min(tilesM * shares, onDie);
+  if (tile.streamK && summands > 1) {
+    // Runs are each at another place along k: what one has fetched no other
+    // finds in the L2.
+    rhsPieces = lhsPieces = onDie;
+  }
+  double depth = double(product.k) / shares;
   double bytes =
       depth * (rhsPieces * columns * rhsBytes + lhsPieces * tile.m * lhsBytes);
   return bytes * dies * facts.clockHz / timing.mallBandwidth;
@@ -231,13 +261,13 @@ double ProductCost::waveSumClocks() const {
 /// L2. All workgroups write at about the same time, and wait until the L2 has
 /// taken it.
 double ProductCost::splitClocks() const {
-  if (tile.split == 1) {
+  if (summands == 1) {
     return 0.0;
   }
   double rows = static_cast<double>(std::min(product.m, tile.m));
   double ofOne = rows * columns * sumBytes;
   double written = workgroups * ofOne / l2BytesPerClock();
-  double read = tile.split * ofOne / timing.l1BytesPerClock;
+  double read = summands * ofOne / timing.l1BytesPerClock;
   return arrivalClocks + 0.75 * (latency + timing.atomicClocks) +
          0.6 * latency + 2.0 * written + std::max(read, written);
 }
@@ -252,8 +282,15 @@ std::optional<double> ProductCost::seconds() const {
   double rounds = std::ceil(onOne / *most);
   double body = std::max({unitClocks(rounds, together), l2Clocks(together),
                           fabricClocks(), memoryClocks()});
-  // Half of what begins and ends a round hides behind other workgroups.
-  double ends = (workgroupClocks + latency) * (1 + (rounds - 1) / 2);
+  if (tile.streamK && summands > 1) {
+    body *= cutRuns;
+  }
+  // Half of what begins and ends a round, or a tile, hides behind other
+  // workgroups. (Workgroups that walk start once, but start their next tile
+  // only when they are through with the one before.)
+  double again =
+      (rounds - 1 + ofWorkgroup - 1) / 2 * (workgroupClocks + latency);
+  double ends = workgroupClocks + latency + again;
   return (body + ends + waveSumClocks() + splitClocks()) / facts.clockHz;
 }
 
@@ -261,4 +298,10 @@ std::optional<double>
 cost::matrixProductCost(const MatrixProduct &product, const MatrixTile &tile,
                         const target::TargetInfo &target) {
   return ProductCost(product, tile, target).seconds();
+}
+
+unsigned cost::residentWorkgroups(const MatrixProduct &product,
+                                  const MatrixTile &tile,
+                                  const target::TargetInfo &target) {
+  return ProductCost(product, tile, target).resident().value_or(0);
 }

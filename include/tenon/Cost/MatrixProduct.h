@@ -34,11 +34,22 @@ struct MatrixTile {
   unsigned products = 1;
   /// Workgroups that share the k of a tile, the last of which adds up.
   unsigned split = 1;
+  /// Workgroups that walk over all tiles, one tile after the other, and those
+  /// that share the steps of all tiles evenly; 0: each has a tile, or a share
+  /// of one.
+  unsigned persistent = 0;
+  unsigned streamK = 0;
   /// Operands that all waves copy into LDS together; others each wave reads
   /// into registers itself.
   bool lhsInLds = false;
   bool rhsInLds = false;
 };
+
+/// Workgroups of \p tile that a compute unit holds as far as the operands'
+/// registers and LDS go, 0 when it holds none.
+unsigned residentWorkgroups(const MatrixProduct &product,
+                            const MatrixTile &tile,
+                            const target::TargetInfo &target);
 
 /// Seconds that a product is expected to take, for ranking alone: the longest
 /// of what the busiest compute unit, the L2, the way from the memory-side cache

@@ -213,8 +213,7 @@ Value BandProduct::addSlices(Value sum) {
                                   t.builder().getDenseI64ArrayAttr({0}));
 }
 
-/// The products over all of K.
-SmallVector<Value> BandProduct::accumulate(Value share) {
+SmallVector<Value> BandProduct::accumulate(std::optional<DepthRange> part) {
   SmallVector<int64_t> shape{schedule.tileM, schedule.tileN};
   if (schedule.wavesK > 1) {
     shape.insert(shape.begin(), schedule.wavesK);
@@ -226,7 +225,8 @@ SmallVector<Value> BandProduct::accumulate(Value share) {
         DenseElementsAttr::get(type, t.builder().getF32FloatAttr(0.0f))));
   }
   std::optional<int64_t> known = traits.depth;
-  DepthRange range = shareOfDepth(t, schedule, share, depth, known);
+  DepthRange range =
+      part ? *part : shareOfDepth(t, schedule, Value(), depth, known);
   auto loop = [&](Value from, Value to, int64_t step, Value behind,
                   bool limited) {
     auto steps = t.create<scf::ForOp>(from, to, t.i32(step), sums);
@@ -241,9 +241,8 @@ SmallVector<Value> BandProduct::accumulate(Value share) {
     return steps;
   };
   if (!known || *known >= schedule.tileK) {
-    scf::ForOp steps =
-        loop(t.i32(0), range.span, schedule.tileK,
-             schedule.split > 1 ? range.begin : Value(), /*limited=*/false);
+    scf::ForOp steps = loop(t.i32(0), range.span, schedule.tileK, range.begin,
+                            /*limited=*/false);
     steps->setAttr("tile.stages",
                    t.builder().getI64IntegerAttr(schedule.stages));
   }

@@ -50,9 +50,9 @@ public:
   Operand x;
   llvm::SmallVector<Operand> weights; ///< one, or gate and up
 
-  /// The sums over the steps of share \p share of schedule.split, tiles of
-  /// FP32.
-  llvm::SmallVector<mlir::Value> accumulate(mlir::Value share = {});
+  /// The sums over all of K, or over \p range of it, tiles of FP32.
+  llvm::SmallVector<mlir::Value>
+  accumulate(std::optional<DepthRange> range = std::nullopt);
 
   /// \name Single steps
   /// @{

@@ -26,6 +26,13 @@ struct GemmSchedule {
   std::optional<int64_t> stagesOfX;
   /// Workgroups that share the steps of a tile; the last to arrive adds up.
   int64_t split = 1;
+  /// Workgroups that walk over all tiles: each takes every `persistent`-th of
+  /// them. 0: a workgroup for every tile.
+  int64_t persistent = 0;
+  /// Workgroups that share the steps of all tiles evenly, tile after tile: a
+  /// tile that several have a part of is added up by the last to arrive. 0: no
+  /// workgroup has steps of two tiles.
+  int64_t streamK = 0;
   /// Rows of tiles that the workgroups of a die walk through together, 0: tiles
   /// go to the dies in turn.
   int64_t group = 0;
@@ -35,7 +42,16 @@ struct GemmSchedule {
   /// How copies, reads of LDS and products take turns (tile-schedule), if they
   /// do.
   std::string order;
+  /// Accumulation registers that are set aside for sums (`agprs` of
+  /// tile.kernel).
+  int64_t agprs = 0;
+  /// Waves that a SIMD must have registers for, 0: what the work needs.
+  int64_t wavesPerSimd = 0;
+  /// Whether products stay where the program has them (`pinned` of
+  /// tile.kernel).
+  bool pinned = false;
 
+  bool walks() const { return persistent != 0 || streamK != 0; }
   int64_t waves() const { return wavesM * wavesN * wavesK; }
   bool operator==(const GemmSchedule &) const = default;
 };
@@ -45,8 +61,10 @@ struct GemmSchedule {
 /// number, `stages = [x, weights]` where they differ, and `lds = "x"`,
 /// `"weights"` or
 /// `"both"` for operands that go through LDS, with
-/// `order = "interleave"`, `"prefetch"` or `"balanced"`, `group = g` (see
-/// XcdOrder), and `split = s` when workgroups share K.
+/// `order = "interleave"`, `"prefetch"`, `"balanced"` or `"ping-pong"`,
+/// `group = g` (see XcdOrder), `split = s` when workgroups share K,
+/// `persistent = g` or `stream_k = g` when g of them walk over all tiles, and
+/// `agprs = n`, `waves_per_simd = n` and `pinned` for the register allocator.
 mlir::DictionaryAttr toAttribute(mlir::Builder &builder,
                                  const GemmSchedule &schedule);
 

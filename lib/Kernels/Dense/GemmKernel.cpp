@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
-#include "XcdOrder.h"
+#include "GemmWalk.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -40,23 +40,10 @@ void GemmKernel::identify() {
   if (op.getFormat() != spec::GemmFormat::BF16) {
     product.traits.format = target::MatrixFormat::FP8;
   }
-  Value tileX = t.workgroupId(0);
-  Value tileY = t.workgroupId(1);
-  if (schedule.split > 1) {
-    share = t.workgroupId(2);
-    tile = t.add(tileX, t.mul(tileY, args["grid_x"]));
-  }
-  if (schedule.group > 0) {
-    auto tiles = [&](StringRef begin, StringRef end, int64_t extent) -> Value {
-      Value span = t.create<arith::SubIOp>(args[end], args[begin]);
-      return t.create<arith::DivUIOp>(t.add(span, t.i32(extent - 1)),
-                                      t.i32(extent));
-    };
-    XcdOrder order{t, schedule.group, dies,
-                   tiles("col_begin", "col_end", schedule.tileN),
-                   tiles("row_begin", "row_end", schedule.tileM)};
-    std::tie(tileX, tileY) = order.tileOf(tileX, tileY);
-  }
+}
+
+/// The tile at (\p tileX, \p tileY).
+void GemmKernel::locate(Value tileX, Value tileY) {
   row0 = t.add(args["row_begin"], t.mul(tileY, t.i32(schedule.tileM)));
   column0 = t.add(args["col_begin"], t.mul(tileX, t.i32(schedule.tileN)));
   auto left = [&](StringRef end, Value first, int64_t tile) -> Value {
@@ -66,6 +53,7 @@ void GemmKernel::identify() {
   rows = left("row_end", row0, schedule.tileM);
   columns = left("col_end", column0, schedule.tileN);
   product.x = operand(/*isWeights=*/false, row0, rows);
+  product.weights.clear();
   if (op.getWeightOrder()) {
     for (unsigned part = 0; part < (isGated() ? 2 : 1); ++part) {
       product.weights.push_back(packedWeights(part));
@@ -152,18 +140,104 @@ void GemmKernel::write(tile::KernelOp kernel) {
   t.builder().setInsertionPointToStart(&kernel.getBody().front());
   args = KernelArguments::byName(kernel);
   identify();
-  SmallVector<Value> sums = product.accumulate(share);
-  auto finish = [&](ValueRange totals) {
-    SmallVector<Value> scaled;
-    for (auto [part, total] : llvm::enumerate(totals)) {
-      scaled.push_back(scale(total, part));
-    }
-    writeOut(scaled);
-  };
-  if (schedule.split > 1) {
-    SplitSums(t, schedule, args, tile, share, rows).finish(sums, finish);
+  if (schedule.streamK) {
+    writeStream();
+  } else if (schedule.persistent) {
+    writePersistent();
   } else {
-    finish(sums);
+    writeTile();
   }
   t.create<tile::ReturnOp>();
+}
+
+/// The order of tiles in which those of a die lie together.
+XcdOrder GemmKernel::dieOrder() {
+  if (schedule.walks()) {
+    return {t, schedule.group, dies, args["grid_x"], args["grid_y"]};
+  }
+  auto tiles = [&](StringRef begin, StringRef end, int64_t extent) -> Value {
+    Value span = t.create<arith::SubIOp>(args[end], args[begin]);
+    return t.create<arith::DivUIOp>(t.add(span, t.i32(extent - 1)),
+                                    t.i32(extent));
+  };
+  return {t, schedule.group, dies,
+          tiles("col_begin", "col_end", schedule.tileN),
+          tiles("row_begin", "row_end", schedule.tileM)};
+}
+
+/// A workgroup, or a share of one, for every tile.
+void GemmKernel::writeTile() {
+  Value tileX = t.workgroupId(0);
+  Value tileY = t.workgroupId(1);
+  if (schedule.split > 1) {
+    Value share = t.workgroupId(2);
+    Value tile = t.add(tileX, t.mul(tileY, args["grid_x"]));
+    locate(tileX, tileY);
+    SmallVector<Value> sums = product.accumulate(
+        shareOfDepth(t, schedule, share, product.depth, product.traits.depth));
+    SplitSums(t, schedule, args, tile, share, rows)
+        .finish(sums, [&](ValueRange totals) { finish(totals); });
+    return;
+  }
+  if (schedule.group > 0) {
+    XcdOrder order = dieOrder();
+    Value number = t.add(tileX, t.mul(tileY, order.columns));
+    std::tie(tileX, tileY) = order.tileOf(number);
+  }
+  locate(tileX, tileY);
+  finish(product.accumulate());
+}
+
+/// The tile of number \p number, row by row.
+void GemmKernel::locateNumber(Value number) {
+  Value columns = args["grid_x"];
+  Value tileY = t.create<arith::DivUIOp>(number, columns);
+  locate(t.create<arith::SubIOp>(number, t.mul(tileY, columns)), tileY);
+}
+
+/// Enters a loop over tiles. What lanes need behind the steps of a tile is not
+/// kept in registers throughout them (see convert-tile-to-rocdl).
+void GemmKernel::enterWalk(scf::ForOp loop) {
+  loop->setAttr("tile.recompute", t.builder().getUnitAttr());
+  t.builder().setInsertionPointToStart(loop.getBody());
+}
+
+/// Every so manieth tile. The dies take turns as long as their number divides
+/// that of the workgroups.
+void GemmKernel::writePersistent() {
+  Value tiles = t.mul(args["grid_x"], args["grid_y"]);
+  auto loop = t.create<scf::ForOp>(t.workgroupId(0), tiles, args["workgroups"]);
+  OpBuilder::InsertionGuard guard(t.builder());
+  enterWalk(loop);
+  Value number = loop.getInductionVar();
+  if (schedule.group > 0) {
+    auto [tileX, tileY] = dieOrder().tileOf(number);
+    locate(tileX, tileY);
+  } else {
+    locateNumber(number);
+  }
+  finish(product.accumulate());
+}
+
+/// A run of the steps of all tiles.
+void GemmKernel::writeStream() {
+  Value place = t.workgroupId(0);
+  if (schedule.group > 0) {
+    place = dieOrder().placeOf(place, args["workgroups"]);
+  }
+  StreamWalk walk(t, schedule, args, place);
+  auto loop = t.create<scf::ForOp>(walk.firstTile, walk.endTile, t.i32(1));
+  OpBuilder::InsertionGuard guard(t.builder());
+  enterWalk(loop);
+  Value number = loop.getInductionVar();
+  if (schedule.group > 0) {
+    auto [tileX, tileY] = dieOrder().tileAt(number);
+    locate(tileX, tileY);
+  } else {
+    locateNumber(number);
+  }
+  DepthRange range = walk.enter(number, product.depth, product.traits.depth);
+  walk.finish(
+      product.accumulate(range), rows, [&](ValueRange sums) { finish(sums); },
+      [&](ValueRange totals, Value firstRow) { finishRows(totals, firstRow); });
 }

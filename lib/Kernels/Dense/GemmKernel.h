@@ -11,6 +11,9 @@
 #define TENON_LIB_KERNELS_DENSE_GEMMKERNEL_H
 
 #include "BandProduct.h"
+#include "XcdOrder.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tenon::kernels::dense {
 
@@ -30,16 +33,26 @@ private:
   std::optional<int64_t> staticSize(mlir::Value operand, unsigned dim) const;
 
   void identify();
+  void writeTile();
+  void enterWalk(mlir::scf::ForOp loop);
+  void writePersistent();
+  void writeStream();
+  XcdOrder dieOrder();
+  void locate(mlir::Value tileX, mlir::Value tileY);
+  void locateNumber(mlir::Value number);
+  void finish(mlir::ValueRange sums);
+  void finishRows(mlir::ValueRange sums, mlir::Value firstRow);
   mlir::Value size(llvm::StringRef name, mlir::Value operand, unsigned dim);
   Band band(llvm::StringRef operand, mlir::Value value, mlir::Value first,
             mlir::Value count);
   Operand operand(bool isWeights, mlir::Value first, mlir::Value count);
   Operand packedWeights(unsigned part);
   bool hasPackedScales() { return op.getWeightOrder() || op.hasPackedXScale(); }
-  mlir::Value scale(mlir::Value sum, unsigned part);
+  llvm::SmallVector<mlir::Value> slicesOf(mlir::Value sum);
+  mlir::Value scale(mlir::Value sum, unsigned part, mlir::Value firstRow);
   mlir::Value epilogue(mlir::ValueRange sums);
-  void writeOut(mlir::ValueRange sums);
-  void storeTile(mlir::ValueRange sums, bool wide);
+  void writeOut(mlir::ValueRange sums, mlir::Value firstRow);
+  void storeTile(mlir::ValueRange sums, mlir::Value firstRow, bool wide);
 
   spec::GemmOp op;
   GemmSchedule schedule;
@@ -48,8 +61,6 @@ private:
   BandProduct product;
   llvm::StringMap<mlir::Value> args;
 
-  mlir::Value share;   ///< the workgroup's number among those of the tile
-  mlir::Value tile;    ///< number of the tile, where workgroups share it
   mlir::Value row0;    ///< first token of the tile
   mlir::Value column0; ///< first column of out
   mlir::Value rows;    ///< tokens of the tile that are computed

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "GemmKernel.h"
+#include "GemmWalk.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -74,9 +75,13 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
                       schedule->tileN);
   Value gridY =
       range(op.getRowBegin(), "row_begin", "row_end", tokens, schedule->tileM);
+  int64_t parts = op.isGated() ? 2 : 1;
   if (schedule->split > 1) {
-    passSplitWorkspaces(plan, arguments, *schedule, op.isGated() ? 2 : 1, gridX,
-                        gridY);
+    passSplitWorkspaces(plan, arguments, *schedule, parts, gridX, gridY);
+  } else if (schedule->walks()) {
+    gridX = passWalk(plan, arguments, *schedule, parts, gridX, gridY,
+                     plan.size("x", 1));
+    gridY = plan.constant(1);
   }
   arguments.scalar32("K", plan.size("x", 1));
   arguments.scalar32("N/2", outColumns);
@@ -90,6 +95,13 @@ LogicalResult kernels::dense::lowerGemm(spec::GemmOp op,
   if (!schedule->order.empty()) {
     kernel->setAttr("tile.schedule", builder.getStringAttr(schedule->order));
   }
+  if (schedule->agprs) {
+    kernel.setAgprs(static_cast<uint32_t>(schedule->agprs));
+  }
+  if (schedule->wavesPerSimd) {
+    kernel.setWavesPerSimd(static_cast<uint32_t>(schedule->wavesPerSimd));
+  }
+  kernel.setPinned(schedule->pinned);
   OpBuilder::InsertionGuard guard(builder);
   GemmKernel(op, *schedule, target->facts().xcds, builder).write(kernel);
   return success();

@@ -1,8 +1,7 @@
 //===- GemmSchedule.cpp - schedules of tenon.gemm ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Band.h"
-#include "Gemm.h"
+#include "GemmStep.h"
 
 #include "tenon/Cost/MatrixProduct.h"
 
@@ -13,209 +12,6 @@
 using namespace mlir;
 using namespace tenon;
 using namespace tenon::kernels::dense;
-
-DictionaryAttr kernels::dense::toAttribute(Builder &b,
-                                           const GemmSchedule &schedule) {
-  SmallVector<int64_t> waves{schedule.wavesM, schedule.wavesN};
-  if (schedule.wavesK > 1) {
-    waves.push_back(schedule.wavesK);
-  }
-  SmallVector<NamedAttribute> entries = {
-      b.getNamedAttr("tile", b.getI64ArrayAttr({schedule.tileM, schedule.tileN,
-                                                schedule.tileK})),
-      b.getNamedAttr("waves", b.getI64ArrayAttr(waves)),
-      b.getNamedAttr("stages",
-                     schedule.stagesOfX
-                         ? Attribute(b.getI64ArrayAttr(
-                               {*schedule.stagesOfX, schedule.stages}))
-                         : b.getI64IntegerAttr(schedule.stages))};
-  if (schedule.stagesX || schedule.stagesWeights) {
-    StringRef lds = !schedule.stagesX        ? "weights"
-                    : schedule.stagesWeights ? "both"
-                                             : "x";
-    entries.push_back(b.getNamedAttr("lds", b.getStringAttr(lds)));
-  }
-  if (!schedule.order.empty()) {
-    entries.push_back(b.getNamedAttr("order", b.getStringAttr(schedule.order)));
-  }
-  if (schedule.group > 0) {
-    entries.push_back(
-        b.getNamedAttr("group", b.getI64IntegerAttr(schedule.group)));
-  }
-  if (schedule.split > 1) {
-    entries.push_back(
-        b.getNamedAttr("split", b.getI64IntegerAttr(schedule.split)));
-  }
-  return b.getDictionaryAttr(entries);
-}
-
-/// The integers of the array \p name, or nothing when there are not \p count.
-static std::optional<SmallVector<int64_t>>
-integers(DictionaryAttr attribute, StringRef name, size_t count) {
-  auto array = attribute.getAs<ArrayAttr>(name);
-  if (!array || array.size() != count) {
-    return std::nullopt;
-  }
-  SmallVector<int64_t> values;
-  for (Attribute element : array) {
-    auto integer = dyn_cast<IntegerAttr>(element);
-    if (!integer || integer.getInt() < 1) {
-      return std::nullopt;
-    }
-    values.push_back(integer.getInt());
-  }
-  return values;
-}
-
-/// Elements along K of the 16x16 instruction for the op's types, or of those
-/// that share what a lane reads of FP4 weights.
-static int64_t instructionDepth(spec::GemmOp op) {
-  return op.getFormat() == spec::GemmFormat::BF16 ? 32 : 128;
-}
-
-/// Bytes of \p rows rows of \p operand in one step.
-static int64_t stepBytes(const GemmSchedule &schedule, int64_t rows,
-                         Value operand) {
-  return rows * schedule.tileK * bitsOf(operand) / 8;
-}
-
-/// Bytes of one copy into LDS by all waves, 16 per lane.
-static int64_t copyBytes(const GemmSchedule &schedule) {
-  return schedule.waves() * 64 * 16;
-}
-
-/// The last workgroup of a tile reads the sums of all: more of them would not
-/// be faster.
-static constexpr int64_t mostShares = 64;
-
-/// Whether steps load scales, which go into registers.
-static bool hasBlockScales(spec::GemmOp op) {
-  return op.getFormat() != spec::GemmFormat::BF16 &&
-         op.getFormat() != spec::GemmFormat::FP8;
-}
-
-FailureOr<GemmSchedule> kernels::dense::readSchedule(Operation *op,
-                                                     DictionaryAttr attribute) {
-  auto tile = integers(attribute, "tile", 3);
-  auto waves = integers(attribute, "waves", 2);
-  if (!waves) {
-    waves = integers(attribute, "waves", 3);
-  }
-  std::optional<SmallVector<int64_t>> stages;
-  if (auto number = attribute.getAs<IntegerAttr>("stages")) {
-    stages = {number.getInt()};
-  } else {
-    stages = integers(attribute, "stages", 2);
-  }
-  auto lds = attribute.getAs<StringAttr>("lds");
-  StringRef staged = lds ? lds.getValue() : "none";
-  auto order = attribute.getAs<StringAttr>("order");
-  auto split = attribute.getAs<IntegerAttr>("split");
-  auto group = attribute.getAs<IntegerAttr>("group");
-  size_t known =
-      3 + (lds ? 1 : 0) + (order ? 1 : 0) + (split ? 1 : 0) + (group ? 1 : 0);
-  bool knownLds =
-      llvm::is_contained({"none", "x", "weights", "both"}, staged) &&
-      (!order || (llvm::is_contained({"interleave", "prefetch", "balanced"},
-                                     order.getValue()) &&
-                  staged != "none"));
-  if (!tile || !waves || !stages || !knownLds || attribute.size() != known) {
-    return op->emitOpError(
-               "a schedule is {tile = [m, n, k], waves = [m, n], "
-               "stages = s} of positive integers, with lds = \"x\", "
-               "\"weights\" or \"both\", order = \"interleave\", "
-               "\"prefetch\" or \"balanced\", group = g and "
-               "split = s if wanted; found ")
-           << attribute;
-  }
-  GemmSchedule schedule;
-  schedule.tileM = (*tile)[0];
-  schedule.tileN = (*tile)[1];
-  schedule.tileK = (*tile)[2];
-  schedule.wavesM = (*waves)[0];
-  schedule.wavesN = (*waves)[1];
-  schedule.wavesK = waves->size() == 3 ? waves->back() : 1;
-  schedule.stages = stages->back();
-  if (stages->size() == 2 && stages->front() != stages->back()) {
-    schedule.stagesOfX = stages->front();
-  }
-  schedule.order = order ? order.getValue().str() : "";
-  schedule.group = group ? group.getInt() : 0;
-  if (group && (schedule.group < 1 || schedule.group > 1024 || split)) {
-    return op->emitOpError("group must be 1 to 1024, without split; found ")
-           << attribute;
-  }
-  schedule.split = split ? split.getInt() : 1;
-  if (schedule.split < 1 || schedule.split > mostShares) {
-    return op->emitOpError("split must be 1 to ")
-           << mostShares << ", found " << schedule.split;
-  }
-  schedule.stagesX = staged == "x" || staged == "both";
-  schedule.stagesWeights = staged == "weights" || staged == "both";
-  int64_t count = schedule.waves();
-  if (count > 16 || !llvm::isPowerOf2_64(count)) {
-    return op->emitOpError("a workgroup has 1, 2, 4, 8 or 16 waves, found ")
-           << schedule.wavesM << " x " << schedule.wavesN << " x "
-           << schedule.wavesK;
-  }
-  int64_t most = std::max(schedule.stages, schedule.stagesOfX.value_or(0));
-  if (schedule.stages < 1 || most > 16) {
-    return op->emitOpError("a schedule has 1 to 16 stages, found ") << most;
-  }
-  return schedule;
-}
-
-FailureOr<GemmSchedule>
-kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
-  FailureOr<GemmSchedule> read = readSchedule(op, attribute);
-  if (failed(read)) {
-    return failure();
-  }
-  const GemmSchedule &schedule = *read;
-  int64_t depth = instructionDepth(op);
-  if (schedule.tileM % (16 * schedule.wavesM) != 0 ||
-      schedule.tileN % (16 * schedule.wavesN) != 0 ||
-      schedule.tileK % (depth * schedule.wavesK) != 0) {
-    return op.emitOpError("a tile of ")
-           << schedule.tileM << " x " << schedule.tileN << " x "
-           << schedule.tileK << " does not divide into " << schedule.wavesM
-           << " x " << schedule.wavesN << " x " << schedule.wavesK
-           << " waves of 16x16x" << depth << " matrix instructions";
-  }
-  if (failed(checkPackedTile(op, schedule.tileM, schedule.tileN,
-                             schedule.tileK / schedule.wavesK))) {
-    return failure();
-  }
-  if (schedule.wavesK > 1 && (schedule.stagesX || schedule.stagesWeights)) {
-    return op.emitOpError("waves along K read their operands into registers, a "
-                          "schedule with them has no lds");
-  }
-  auto checkCopy = [&](bool isStaged, StringRef operand, int64_t rows,
-                       Value value) -> LogicalResult {
-    int64_t bytes = stepBytes(schedule, rows, value);
-    if (isStaged && bytes % copyBytes(schedule) != 0) {
-      return op.emitOpError("a step of ")
-             << operand << " is " << bytes << " bytes, which "
-             << schedule.waves()
-             << " waves do not copy into LDS in whole instructions of "
-             << copyBytes(schedule) << " bytes";
-    }
-    return success();
-  };
-  if (failed(checkCopy(schedule.stagesX, "x", schedule.tileM, op.getX())) ||
-      failed(checkCopy(schedule.stagesWeights, "weights", schedule.tileN,
-                       op.getWeights()))) {
-    return failure();
-  }
-  if (schedule.stagesOfX) {
-    if (!schedule.stagesX || !schedule.stagesWeights || hasBlockScales(op) ||
-        std::min(schedule.stages, *schedule.stagesOfX) < 2) {
-      return op.emitOpError("x and weights that have different stages are both "
-                            "in lds, without block scales, in two or more");
-    }
-  }
-  return schedule;
-}
 
 FailureOr<SmallVector<DictionaryAttr>>
 kernels::dense::rankGemmSchedules(spec::GemmOp op,
@@ -239,7 +35,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   bool hasScales = hasBlockScales(op);
 
   SmallVector<std::pair<double, GemmSchedule>> ranked;
-  auto considerOne = [&](const GemmSchedule &schedule) {
+  auto tileOf = [&](const GemmSchedule &schedule) {
     cost::MatrixTile tile;
     tile.m = schedule.tileM;
     tile.n = schedule.tileN;
@@ -254,7 +50,13 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     // Gate and up are two products that share their tokens.
     tile.products = op.isGated() ? 2 : 1;
     tile.split = schedule.split;
-    std::optional<double> time = cost::matrixProductCost(product, tile, target);
+    tile.persistent = schedule.persistent;
+    tile.streamK = schedule.streamK;
+    return tile;
+  };
+  auto considerOne = [&](const GemmSchedule &schedule) {
+    std::optional<double> time =
+        cost::matrixProductCost(product, tileOf(schedule), target);
     if (time) {
       ranked.emplace_back(*time, schedule);
     }
@@ -268,6 +70,12 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     int64_t tiles = llvm::divideCeil(product.m, schedule.tileM) *
                     llvm::divideCeil(product.n, columns);
     int64_t steps = llvm::divideCeil(product.k, schedule.tileK);
+    // Steps of FP4 are over before a die has fetched what the tiles of
+    // another round-robin share of them read; of two rounds of tiles and
+    // more, those of a die then better lie together. (Steps of BF16 leave it
+    // the time, and lose by the uneven ends.)
+    bool hasRounds = tiles >= 2 * target.facts().computeUnits;
+    int64_t group = hasRounds && op.hasBlockScaledX() ? 8 : 0;
     for (int64_t split = 1; split <= 16; ++split) {
       // Sharing K is for tiles that do not fill the chip, and shares of no
       // steps help nobody.
@@ -277,12 +85,31 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
         continue;
       }
       schedule.split = split;
-      // Steps of FP4 are over before a die has fetched what the tiles of
-      // another round-robin share of them read; of two rounds of tiles and
-      // more, those of a die then better lie together. (Steps of BF16 leave it
-      // the time, and lose by the uneven ends.)
-      bool hasRounds = tiles >= 2 * target.facts().computeUnits;
-      schedule.group = split == 1 && hasRounds && op.hasBlockScaledX() ? 8 : 0;
+      schedule.group = split == 1 ? group : 0;
+      considerOne(schedule);
+    }
+    // As many workgroups as the chip holds at a time walk over the tiles.
+    schedule.split = 1;
+    schedule.group = group;
+    int64_t walkers =
+        target.facts().computeUnits *
+        cost::residentWorkgroups(product, tileOf(schedule), target);
+    bool isEven = walkers != 0 && tiles % walkers == 0;
+    if (tiles > walkers && walkers != 0) {
+      schedule.persistent = walkers;
+      considerOne(schedule);
+      schedule.persistent = 0;
+    }
+    // Runs of a few steps are not worth the way of the sums through memory.
+    constexpr int64_t fewestSteps = 4;
+    // Beside scales and many sums there are no registers for the addresses of
+    // their parts.
+    constexpr int64_t manySums = 64;
+    int64_t sums = schedule.tileM * columns / (64 * schedule.waves());
+    bool hasRoom = !hasScales || sums <= manySums;
+    if (!isEven && hasRoom && walkers != 0 &&
+        tiles * steps >= fewestSteps * walkers) {
+      schedule.streamK = walkers;
       considerOne(schedule);
     }
   };
@@ -369,11 +196,12 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   // all.
   constexpr size_t mostSchedules = 12;
   constexpr unsigned mostOfTile = 3;
-  std::map<std::tuple<int64_t, int64_t, int64_t, bool>, unsigned> ofTile;
+  std::map<std::tuple<int64_t, int64_t, int64_t, bool, bool>, unsigned> ofTile;
   for (const auto &[time, schedule] : ranked) {
     unsigned &same = ofTile[{schedule.tileM, schedule.tileN, schedule.wavesK,
-                             schedule.stagesX}];
-    if (same < mostOfTile && schedules.size() < mostSchedules) {
+                             schedule.stagesX, schedule.walks()}];
+    unsigned most = schedule.walks() ? 1 : mostOfTile;
+    if (same < most && schedules.size() < mostSchedules) {
       ++same;
       schedules.push_back(toAttribute(builder, schedule));
     }

@@ -34,16 +34,23 @@ void dense::passSplitWorkspaces(PlanBuilder &plan, KernelArguments &arguments,
                       plan.mul(tiles, plan.constant(bytes)), /*zero=*/false);
 }
 
+Value dense::wholeSteps(TileBuilder &t, const GemmSchedule &schedule,
+                        Value depth, std::optional<int64_t> knownDepth) {
+  if (knownDepth) {
+    return t.i32(*knownDepth / schedule.tileK * schedule.tileK);
+  }
+  Value step = t.i32(schedule.tileK);
+  return t.mul(t.create<arith::DivUIOp>(depth, step), step);
+}
+
 DepthRange dense::shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
                                Value share, Value depth,
                                std::optional<int64_t> knownDepth) {
   DepthRange range;
   Value step = t.i32(schedule.tileK);
-  Value whole = knownDepth
-                    ? t.i32(*knownDepth / schedule.tileK * schedule.tileK)
-                    : t.mul(t.create<arith::DivUIOp>(depth, step), step);
+  Value whole = wholeSteps(t, schedule, depth, knownDepth);
   if (schedule.split == 1) {
-    return {t.i32(0), whole, whole, depth};
+    return {Value(), whole, whole, depth};
   }
   auto least = [&](Value a, Value b) -> Value {
     return t.create<arith::MinSIOp>(a, b);

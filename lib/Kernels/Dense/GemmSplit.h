@@ -19,14 +19,19 @@ void passSplitWorkspaces(PlanBuilder &plan, KernelArguments &arguments,
 
 /// The part of K that a workgroup computes.
 struct DepthRange {
-  mlir::Value begin; ///< of its whole steps
+  mlir::Value begin; ///< of its whole steps, null: 0
   mlir::Value span;  ///< elements of these
   /// What is left of K behind all whole steps: nothing but for the last share.
   mlir::Value restBegin, restEnd;
 };
 
-/// The share of number \p share when the whole steps of K are divided evenly:
-/// each has a constant number of them where they come out even.
+/// What whole steps cover of a depth of \p depth.
+mlir::Value wholeSteps(TileBuilder &t, const GemmSchedule &schedule,
+                       mlir::Value depth, std::optional<int64_t> knownDepth);
+
+/// The share of number \p share of schedule.split when the whole steps of K are
+/// divided evenly: each has a constant number of them where they come out even.
+/// Of one share \p share is not looked at.
 DepthRange shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
                         mlir::Value share, mlir::Value depth,
                         std::optional<int64_t> knownDepth);

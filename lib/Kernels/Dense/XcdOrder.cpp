@@ -4,32 +4,39 @@
 #include "XcdOrder.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 using namespace tenon::kernels::dense;
 
-std::pair<Value, Value> XcdOrder::tileOf(Value x, Value y) {
-  auto divide = [&](Value a, Value b) -> Value {
-    return t.create<arith::DivUIOp>(a, b);
-  };
-  auto rest = [&](Value a, Value quotient, Value b) -> Value {
-    return t.create<arith::SubIOp>(a, t.mul(quotient, b));
-  };
-  Value total = t.mul(columns, rows);
-  Value number = t.add(x, t.mul(y, columns));
+static Value divide(TileBuilder &t, Value a, Value b) {
+  return t.create<arith::DivUIOp>(a, b);
+}
+
+/// What \p quotient leaves of \p a over \p b.
+static Value rest(TileBuilder &t, Value a, Value quotient, Value b) {
+  return t.create<arith::SubIOp>(a, t.mul(quotient, b));
+}
+
+Value XcdOrder::placeOf(Value number, Value total) {
   Value count = t.i32(dies);
-  // The die, and its run of tiles.
-  Value round = divide(number, count);
-  Value die = rest(number, round, count);
-  Value each = divide(total, count);
-  Value longer = rest(total, each, count);
+  Value round = divide(t, number, count);
+  Value die = rest(t, number, round, count);
+  Value each = divide(t, total, count);
+  Value longer = rest(t, total, each, count);
   Value begin = t.add(t.mul(die, each), t.create<arith::MinSIOp>(die, longer));
-  Value place = t.add(begin, round);
-  // The band, and the place in it.
+  return t.add(begin, round);
+}
+
+std::pair<Value, Value> XcdOrder::tileAt(Value place) {
   Value perBand = t.mul(columns, t.i32(group));
-  Value band = divide(place, perBand);
-  Value within = rest(place, band, perBand);
+  Value band = divide(t, place, perBand);
+  Value within = rest(t, place, band, perBand);
   Value firstRow = t.mul(band, t.i32(group));
   Value height = t.create<arith::MinSIOp>(
       t.create<arith::SubIOp>(rows, firstRow), t.i32(group));
-  Value column = divide(within, height);
-  return {column, t.add(firstRow, rest(within, column, height))};
+  Value column = divide(t, within, height);
+  return {column, t.add(firstRow, rest(t, within, column, height))};
+}
+
+std::pair<Value, Value> XcdOrder::tileOf(Value number) {
+  return tileAt(placeOf(number, t.mul(columns, rows)));
 }

@@ -22,8 +22,15 @@ struct XcdOrder {
   mlir::Value columns; ///< of tiles, i32
   mlir::Value rows;    ///< of tiles, i32
 
-  /// The column and the row of the tile of the workgroup at (\p x, \p y).
-  std::pair<mlir::Value, mlir::Value> tileOf(mlir::Value x, mlir::Value y);
+  /// The column and the row of the tile of workgroup \p number, counted row by
+  /// row.
+  std::pair<mlir::Value, mlir::Value> tileOf(mlir::Value number);
+  /// Where workgroup \p number of \p total stands when those of a die stand
+  /// side by side.
+  mlir::Value placeOf(mlir::Value number, mlir::Value total);
+  /// The column and the row of the tile at \p place in the order of the dies'
+  /// runs.
+  std::pair<mlir::Value, mlir::Value> tileAt(mlir::Value place);
 };
 
 } // namespace tenon::kernels::dense

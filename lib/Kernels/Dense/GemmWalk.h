@@ -1,0 +1,73 @@
+//===- GemmWalk.h - workgroups that compute several tiles -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two forms. Persistent workgroups take every so manieth tile. In the stream-K
+// form the steps of all tiles stand in a row, and each workgroup has an equal
+// run of them: the ends of a run are parts of tiles, whose sums meet as those
+// of GemmSplit.h do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_LIB_KERNELS_DENSE_GEMMWALK_H
+#define TENON_LIB_KERNELS_DENSE_GEMMWALK_H
+
+#include "GemmSplit.h"
+
+namespace tenon::kernels::dense {
+
+/// Passes what a schedule that walks needs: `grid_x` and `grid_y` of tiles,
+/// `workgroups`, and for stream-K `steps` of a tile, `run` and `longer` (steps
+/// of a workgroup, of which the first `longer` have one more), `arrivals` and
+/// `partials`, for sums of \p parts products. \p depth is K. Returns the number
+/// of workgroups.
+mlir::Value passWalk(PlanBuilder &plan, KernelArguments &arguments,
+                     const GemmSchedule &schedule, int64_t parts,
+                     mlir::Value gridX, mlir::Value gridY, mlir::Value depth);
+
+/// The run of steps of a workgroup.
+class StreamWalk {
+public:
+  /// \p args are the kernel's arguments by name; the run is the \p place-th.
+  StreamWalk(TileBuilder &t, const GemmSchedule &schedule,
+             const llvm::StringMap<mlir::Value> &args, mlir::Value place);
+
+  /// Tiles of which the run has steps: from `firstTile` to `endTile` - 1.
+  mlir::Value firstTile, endTile;
+
+  /// Which steps of tile \p number, one of those, the run has.
+  DepthRange enter(mlir::Value number, mlir::Value depth,
+                   std::optional<int64_t> knownDepth);
+
+  /// What becomes of totals, those of the rows from \p firstRow on.
+  using Finish =
+      llvm::function_ref<void(mlir::ValueRange totals, mlir::Value firstRow)>;
+
+  /// Finishes the tile that was entered last, of which \p rows rows are
+  /// computed: by \p finishWhole with \p sums when the run has all of its
+  /// steps, else by \p finishRows in the workgroup that arrives last.
+  void finish(mlir::ValueRange sums, mlir::Value rows,
+              llvm::function_ref<void(mlir::ValueRange)> finishWhole,
+              Finish finishRows);
+
+private:
+  mlir::Value ownerOf(mlir::Value step);
+  mlir::Value view(mlir::Value slot, int64_t part, mlir::Value bytes);
+  int64_t rowsAtATime() const;
+  llvm::SmallVector<mlir::Value> addParts(mlir::Value firstOwner,
+                                          mlir::Value count, mlir::Value rows,
+                                          mlir::Value firstRow);
+
+  TileBuilder &t;
+  const GemmSchedule &schedule;
+  const llvm::StringMap<mlir::Value> &args;
+  mlir::Value place;
+  mlir::Value runBegin, runEnd; ///< steps, counted over all tiles
+  mlir::Value tile;             ///< that was entered
+  mlir::Value tileBegin;        ///< its first step
+  mlir::Value from, to;         ///< of its steps, those of the run
+  int64_t parts = 1;
+};
+
+} // namespace tenon::kernels::dense
+
+#endif // TENON_LIB_KERNELS_DENSE_GEMMWALK_H
