@@ -86,7 +86,8 @@ def model_ours(folder, problem, words, schedule, timing=None):
         command = [os.path.join(folder, "tenon"), "run", "--op", "gemm", *words]
         command += ["--schedule", schedule, "--dim", f"M={problem.m}"]
         # Workgroups that count each other are timed as a whole.
-        timing = timing or ("full" if "split" in schedule else "sampled")
+        counts = "split" in schedule or "stream_k" in schedule
+        timing = timing or ("full" if counts else "sampled")
         command += ["--timing", timing]
         command += ["--skip-values", "--checks", "none"]
         for operand in ("x", "weights", "out"):

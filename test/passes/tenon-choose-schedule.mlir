@@ -233,3 +233,37 @@ func.func @given(%qkv: memref<?x384xbf16>, %raw_g: memref<?x128xbf16>, %raw_beta
 module attributes {tile.target = #tile.target<"gfx950">} {
 func.func private @other(i32)
 }
+
+// -----
+
+// Workgroups that walk over the tiles stand behind those of one tile each, of which
+// 320 come in two rounds.
+// CHECK-LABEL: func.func @rounds
+// CHECK: schedules = [{lds = "both", order = "balanced", stages = [2, 3], tile = [256, 256, 64]
+// CHECK-SAME: {lds = "both", order = "balanced", persistent = 256 : i64, stages = [2, 3], tile = [256, 256, 64]
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @rounds(%x: memref<?x1280xbf16, strided<[?, 1]>>,
+    %weights: memref<5120x1280xbf16, strided<[?, 1]>>, %out: memref<?x5120xbf16, strided<[?, 1]>>) {
+  tenon.gemm x(%x : memref<?x1280xbf16, strided<[?, 1]>>)
+    weights(%weights : memref<5120x1280xbf16, strided<[?, 1]>>)
+    out(%out : memref<?x5120xbf16, strided<[?, 1]>>)
+    {epilogue = #tenon<epilogue none>, expected_tokens = 4096 : i64}
+  return
+}
+}
+
+// -----
+
+// 81 tiles of many steps: evenly shared steps are among the schedules.
+// CHECK-LABEL: func.func @shared_steps
+// CHECK: stream_k = 256 : i64
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @shared_steps(%x: memref<?x65536xbf16, strided<[?, 1]>>,
+    %weights: memref<2304x65536xbf16, strided<[?, 1]>>, %out: memref<?x2304xbf16, strided<[?, 1]>>) {
+  tenon.gemm x(%x : memref<?x65536xbf16, strided<[?, 1]>>)
+    weights(%weights : memref<2304x65536xbf16, strided<[?, 1]>>)
+    out(%out : memref<?x2304xbf16, strided<[?, 1]>>)
+    {epilogue = #tenon<epilogue none>, expected_tokens = 2304 : i64}
+  return
+}
+}
