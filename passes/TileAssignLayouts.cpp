@@ -51,14 +51,17 @@ struct TileAssignLayouts
     }
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfterValue(source);
-    auto bufferType = tile::LdsType::getChecked(
-        [&] { return emitError(loc, "a tile that moves through LDS: "); },
-        &getContext(), type.getShape(), element);
-    if (!bufferType) {
+    std::vector<layout::Layout> wanted;
+    for (tile::ConvertLayoutOp convert : converts) {
+      wanted.push_back(tile::getLayout(convert.getType()).getLayout());
+    }
+    FailureOr<tile::LdsType> bufferType = assign::exchangeBuffer(
+        converts.front(), type, tile::getLayout(type).getLayout(), wanted);
+    if (failed(bufferType)) {
       return failure();
     }
     Value buffer =
-        tile::AllocLdsOp::create(builder, loc, bufferType, IntegerAttr());
+        tile::AllocLdsOp::create(builder, loc, *bufferType, IntegerAttr());
     tile::LdsStoreOp::create(builder, loc, source, buffer);
     // One load per layout that is wanted.
     DenseMap<Type, tile::LdsLoadOp> loads;

@@ -370,7 +370,7 @@ struct TileInsertBarriers
                               "not handled");
       } else {
         auto copy = dyn_cast<tile::CopyToLdsOp>(op);
-        if (copy && copy.getRows()) {
+        if (copy && copy.getRows() && !copy.hasRowNumbers()) {
           Access rows;
           if (failed(place(copy, copy.getRows(), rows)) ||
               failed(visitRead(copy, rows))) {

@@ -9,6 +9,9 @@
 //         fetch i + j + S-1        (nothing is read beyond n)
 //         compute i + j            (on zeros beyond n)
 //
+// Where n is known, what S leaves of it is computed behind the loop instead of
+// on zeros.
+//
 // In the unrolled body every stage is a constant: what is fetched into
 // registers comes back to the head of the loop in the registers in which it
 // left. Where copies into LDS are among the fetches, computing begins with
@@ -129,7 +132,7 @@ LogicalResult Pipeline::collect() {
           "is in a loop with stages, which must be innermost");
     }
     auto copy = dyn_cast<tile::CopyToLdsOp>(op);
-    if (copy && copy.getRows()) {
+    if (copy && copy.getRows() && !copy.hasRowNumbers()) {
       return copy.emitOpError("cannot be fetched ahead of its iteration: it "
                               "reads its rows from LDS");
     }
@@ -454,8 +457,14 @@ void Pipeline::pipeline() {
   }
   Value step = b.createOrFold<arith::MulIOp>(
       loc, loop.getStep(), arith::ConstantIntOp::create(b, loc, stages, 32));
-  auto pipelined = scf::ForOp::create(b, loc, loop.getLowerBound(),
-                                      loop.getUpperBound(), step, initial);
+  int64_t iterations = iterationsOf(loop).value_or(0);
+  // A loop that runs once would be none to LLVM, which drops fetches that
+  // nothing uses.
+  int64_t rest = iterations < 2 * stages ? 0 : iterations % stages;
+  Value end = rest == 0 ? loop.getUpperBound()
+                        : iteration(loop.getLowerBound(), iterations - rest);
+  auto pipelined =
+      scf::ForOp::create(b, loc, loop.getLowerBound(), end, step, initial);
   b.setInsertionPointToEnd(pipelined.getBody());
   unsigned sums = loop.getInitArgs().size();
   SmallVector<Value> carried(pipelined.getRegionIterArgs().take_front(sums));
@@ -477,11 +486,20 @@ void Pipeline::pipeline() {
   llvm::append_range(carried, flying);
   scf::YieldOp::create(b, loc, carried);
   b.setInsertionPointAfter(pipelined);
-  awaitLate(pipelined.getResults().drop_front(sums));
-  for (auto [old, result] :
-       llvm::zip(loop.getResults(), pipelined.getResults())) {
-    old.replaceAllUsesWith(result);
+  carried.assign(pipelined.getResults().begin(),
+                 pipelined.getResults().begin() + sums);
+  flying.assign(pipelined.getResults().begin() + sums,
+                pipelined.getResults().end());
+  for (int64_t stage = 0; stage < rest; ++stage) {
+    auto fetched = ArrayRef(flying).take_front(count);
+    await(fetched);
+    carried = compute(
+        iteration(end, stage), [&](int64_t) { return Stage{stage, {}}; },
+        fetched, carried);
+    flying.erase(flying.begin(), flying.begin() + count);
   }
+  awaitLate(flying);
+  loop.replaceAllUsesWith(carried);
 }
 
 /// What was fetched beyond the end must not arrive in LDS that others use.

@@ -23,7 +23,7 @@ namespace {
 struct Buffer {
   tile::AllocLdsOp alloc;
   int64_t bytes = 0;
-  size_t first = 0; ///< position of the first access in the body
+  size_t first = 0; ///< position of the first access in the kernel
   size_t last = 0;  ///< position of the last access
   int64_t offset = 0;
 
@@ -85,7 +85,8 @@ SmallVector<Operation *> accessesOf(Value buffer) {
 struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
   /// The buffers in program order. An access counts as all of the operation
   /// that contains it in the block of the buffer: what a loop uses lives
-  /// throughout the loop, what a loop allocates within an iteration.
+  /// throughout the loop, what a loop allocates within an iteration. Branches
+  /// are looked into.
   SmallVector<Buffer> collect() {
     // Where operations begin and end, in program order.
     DenseMap<Operation *, size_t> begins, ends;
@@ -109,6 +110,17 @@ struct TilePlanLds : tenon::impl::TilePlanLdsBase<TilePlanLds> {
         }
         if (own != alloc) {
           buffer.first = std::min(buffer.first, begins[own]);
+        }
+        while (whole != user && isa<scf::IfOp>(whole)) {
+          for (Region &branch : whole->getRegions()) {
+            Operation *inner =
+                branch.empty() ? nullptr
+                               : branch.front().findAncestorOpInBlock(*user);
+            if (inner) {
+              whole = inner;
+              break;
+            }
+          }
         }
         buffer.first = std::min(buffer.first, begins[whole]);
         buffer.last = std::max(buffer.last, ends[whole]);

@@ -52,6 +52,13 @@ layout::Layout topKLayout(int64_t count, int64_t waves);
 /// extent is a multiple of the number of its threads.
 layout::Layout scanLayout(int64_t extent, int64_t waves);
 
+/// Where the threads of \p kernel need the rows of a tile of \p shape and
+/// \p element that tile.copy_to_lds gathers. Emits an error at \p op where rows
+/// are not cut by lanes and instructions at powers of two.
+mlir::FailureOr<layout::Layout> copyRowsLayout(mlir::Operation *op,
+                                               llvm::ArrayRef<int64_t> shape,
+                                               mlir::Type element);
+
 /// How a chip serves LDS accesses, for the layout algebra.
 layout::BankRules ldsBankRules(const target::TargetInfo &target);
 

@@ -179,7 +179,7 @@ static LogicalResult verifyRows(Operation *op, Value rows, bool far, Value view,
   auto made = view.getDefiningOp<ViewOp>();
   if ((made && !made.getDimBlocks().front().empty()) || offsets.empty() ||
       getConstantIntValue(OpFoldResult(offsets.front())) != 0) {
-    return op->emitOpError(isa<LoadOp>(op) ? "gathers" : "scatters")
+    return op->emitOpError(isa<StoreOp>(op) ? "scatters" : "gathers")
            << " rows of a plain dimension 0 from offset 0";
   }
   return success();
@@ -190,8 +190,9 @@ LogicalResult LoadOp::verify() {
     return emitOpError("is coherent: copies into LDS go through the caches");
   }
   auto tile = cast<RankedTensorType>(getType());
-  if (getRows() && getStaged()) {
-    return emitOpError("is staged: copies into LDS do not gather rows");
+  if (getFar() && getStaged()) {
+    return emitOpError("is staged: copies into LDS gather rows within reach of "
+                       "their view");
   }
   if (failed(verifyRows(*this, getRows(), getFar(), getView(), tile,
                         getOffsets()))) {
@@ -704,6 +705,29 @@ ArrayRef<int64_t> CopyToLdsOp::getLaneBytes() {
   return widths;
 }
 
+FailureOr<layout::Layout>
+tile::copyRowsLayout(Operation *op, ArrayRef<int64_t> shape, Type element) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  FailureOr<target::TargetInfo> target = getTarget(op);
+  if (failed(target)) {
+    return failure();
+  }
+  int64_t rowBits = element.getIntOrFloatBitWidth();
+  for (int64_t extent : shape.drop_front()) {
+    rowBits *= extent;
+  }
+  SmallVector<int64_t> widths(
+      llvm::make_filter_range(CopyToLdsOp::getLaneBytes(), [&](int64_t width) {
+        return target->hasDirectToLds(width);
+      }));
+  auto rows = layout::copiedRows(shape.front(), rowBits / 8,
+                                 kernel ? kernel.getWaves() : 1, widths);
+  if (!rows) {
+    return op->emitOpError(llvm::toString(rows.takeError()));
+  }
+  return std::move(*rows);
+}
+
 LogicalResult CopyToLdsOp::verify() {
   LdsType buffer = getBuffer().getType();
   ViewType view = getView().getType();
@@ -716,7 +740,17 @@ LogicalResult CopyToLdsOp::verify() {
   if (failed(verifyPart(*this, getPart()))) {
     return failure();
   }
-  if (Value rows = getRows()) {
+  if (hasRowNumbers()) {
+    if (failed(verifyRows(*this, getRows(), /*far=*/false, getView(), tile,
+                          getOffsets()))) {
+      return failure();
+    }
+    if (!getLimits().empty() &&
+        getConstantIntValue(OpFoldResult(getLimits().front())) !=
+            std::numeric_limits<int32_t>::max()) {
+      return emitOpError("gathers rows: dimension 0 has no limit");
+    }
+  } else if (Value rows = getRows()) {
     auto type = cast<LdsType>(rows.getType());
     if (buffer.getShape().empty() || type.getStages() != 1 ||
         type.getShape() != buffer.getShape().take_front() ||

@@ -711,16 +711,23 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
     data that are read once. `part = [i, n]` issues only the i-th of n about equal
     shares of the instructions, for programs that spread a copy over their work.
 
-    With `rows`, an LDS buffer of `i64` that has an element for each of dimension 0,
-    the rows lie anywhere: row i begins rows[i] bytes behind the pointer of the view.
-    The view's bound and its first stride do not count, so every row is one that may
-    be read; the first offset is 0 and there are no limits. The rows are read from
-    LDS when the copy starts.
+    With `rows` the rows lie anywhere: dimension 0 is not blocked, and its offset is 0.
+
+    - A tile of `i32` that has an element for each of dimension 0 names rows of the
+      view, as those of `tile.load` do; a negative one arrives as zeros. Its layout is
+      the one in which threads copy (`tenon::tile::copyRowsLayout`), so rows are a
+      power of two of bytes long.
+    - Of an LDS buffer of `i64`, row i begins rows[i] bytes behind the pointer of the
+      view. The view's bound and its first stride do not count, so every row is one
+      that may be read, and there are no limits. The rows are read from LDS when the
+      copy starts.
 
     ```mlir
     %t = tile.copy_to_lds %v[%i, %k], %b : !tile.view<2 x bf16>, !tile.lds<64x64xbf16> -> !tile.token
     tile.wait_copies %t : !tile.token
     tile.barrier
+    %g = tile.copy_to_lds %v[%c0, %k] rows %r : tensor<64xi32>, %b
+        : !tile.view<2 x bf16>, !tile.lds<64x64xbf16> -> !tile.token
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$offsets,
@@ -728,7 +735,7 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
                        OptionalAttr<DenseI64ArrayAttr>:$limit_divisors,
                        Tile_LdsType:$buffer, UnitAttr:$nontemporal,
                        OptionalAttr<DenseI64ArrayAttr>:$part,
-                       Optional<Tile_LdsType>:$rows);
+                       Optional<AnyTypeOf<[Tile_LdsType, Tile_Tensor]>>:$rows);
   let results = (outs Tile_TokenType:$token);
   let assemblyFormat = [{
     $view `[` $offsets `]` (`rows` $rows^ `:` type($rows))?
@@ -746,6 +753,10 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
   let extraClassDeclaration = [{
     /// Bytes that a lane may copy per instruction, the most first.
     static ::llvm::ArrayRef<int64_t> getLaneBytes();
+    /// Whether `rows` is a tile of row numbers.
+    bool hasRowNumbers() {
+      return getRows() && ::llvm::isa<::mlir::RankedTensorType>(getRows().getType());
+    }
   }];
 }
 

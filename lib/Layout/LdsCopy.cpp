@@ -148,3 +148,45 @@ tenon::layout::planLdsCopies(const LdsLayout &lds, int64_t waves,
                    "of each of {3} waves",
                    bytes, least, waves == 0 ? 0 : least / waves, waves);
 }
+
+Expected<Layout> tenon::layout::copiedRows(int64_t rows, int64_t rowBytes,
+                                           int64_t waves,
+                                           ArrayRef<int64_t> widths) {
+  constexpr int64_t elementBits = 8;
+  auto copies = planLdsCopies(
+      LdsLayout::rowMajor({rows, rowBytes}, elementBits), waves, widths);
+  if (!copies) {
+    return copies.takeError();
+  }
+  if (copies->size() != 1 || !isPowerOf2_64(rowBytes) ||
+      !isPowerOf2_64(waves)) {
+    return makeError("{0} rows of {1} bytes are not gathered by {2} waves: "
+                     "rows, and the bytes of an instruction of all waves, are "
+                     "powers of two, and all instructions are of one width",
+                     rows, rowBytes, waves);
+  }
+  // The row of each bit of an address.
+  const LdsCopy &copy = copies->front();
+  int64_t bit = copy.laneBytes;
+  auto below = [&](int64_t end) {
+    SmallVector<Basis> bases;
+    for (; bit < end; bit *= 2) {
+      bases.push_back({bit / rowBytes});
+    }
+    return bases;
+  };
+  SmallVector<Basis> lanes = below(copy.chunkBytes());
+  SmallVector<Basis> ofWaves = below(copy.chunkBytes() * waves);
+  int64_t instructions = copy.instructions;
+  SmallVector<Basis> registers;
+  if (bit < rowBytes) {
+    // Several instructions to a row.
+    instructions /= rowBytes / bit;
+    registers = below(rowBytes);
+  }
+  auto once = Layout::create({bit / rowBytes}, registers, lanes, ofWaves, {});
+  if (!once) {
+    return once.takeError();
+  }
+  return Layout::repeat(*once, Repeat{HwDim::Register, instructions, 0});
+}

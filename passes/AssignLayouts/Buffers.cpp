@@ -135,3 +135,78 @@ LogicalResult tenon::assign::placeBuffers(tile::KernelOp kernel) {
   }
   return success();
 }
+
+/// Cycles that bank conflicts add where a tile is written to \p lds from the
+/// first layout of \p layouts and read to the others.
+static std::optional<int64_t> conflictsOf(const layout::LdsLayout &lds,
+                                          ArrayRef<layout::Layout> layouts,
+                                          const layout::BankRules &rules) {
+  constexpr unsigned widest = 128;
+  int64_t extra = 0;
+  for (auto [index, layout] : llvm::enumerate(layouts)) {
+    unsigned bits = lds.vectorWidth(layout, widest) * lds.elementBits();
+    auto conflicts = layout::bankConflicts(
+        layout, lds, bits,
+        index == 0 ? layout::LdsAccess::Write : layout::LdsAccess::Read, rules);
+    if (!conflicts) {
+      llvm::consumeError(conflicts.takeError());
+      return std::nullopt;
+    }
+    extra += conflicts->extraPhases;
+  }
+  return extra;
+}
+
+FailureOr<tile::LdsType>
+tenon::assign::exchangeBuffer(Operation *op, RankedTensorType type,
+                              const layout::Layout &from,
+                              ArrayRef<layout::Layout> to) {
+  auto plain = tile::LdsType::getChecked(
+      [&] {
+        return emitError(op->getLoc(), "a tile that moves through LDS: ");
+      },
+      op->getContext(), type.getShape(), type.getElementType());
+  FailureOr<target::TargetInfo> target = tile::getTarget(op);
+  if (!plain || failed(target)) {
+    return failure();
+  }
+  layout::BankRules rules = tile::ldsBankRules(*target);
+  std::vector<layout::Layout> layouts{from};
+  layouts.insert(layouts.end(), to.begin(), to.end());
+  layout::LdsLayout rowMajor = plain.getLdsLayout();
+  std::optional<int64_t> least = conflictsOf(rowMajor, layouts, rules);
+  layout::LdsLayout best = rowMajor;
+  unsigned rank = type.getRank();
+  if (!least || rank < 2) {
+    return plain;
+  }
+  // Some bits of the row flip pieces of 16 bytes.
+  unsigned rowDim = rank - 2;
+  constexpr int64_t pieceBytes = 16;
+  constexpr unsigned mostBits = 4;
+  for (unsigned first = 0; first < mostBits && *least != 0; ++first) {
+    for (unsigned bits = 1; bits <= mostBits && *least != 0; ++bits) {
+      SmallVector<layout::SwizzleTerm> terms;
+      for (unsigned bit = 0; bit < bits; ++bit) {
+        terms.push_back({rowDim, first + bit, pieceBytes << bit});
+      }
+      auto swizzled = rowMajor.withSwizzle(terms);
+      if (!swizzled) {
+        llvm::consumeError(swizzled.takeError());
+        continue;
+      }
+      std::optional<int64_t> extra = conflictsOf(*swizzled, layouts, rules);
+      if (extra && *extra < *least) {
+        least = extra;
+        best = *swizzled;
+      }
+    }
+  }
+  if (best == rowMajor) {
+    return plain;
+  }
+  return tile::LdsType::get(op->getContext(), type.getShape(),
+                            type.getElementType(),
+                            tile::LdsLayoutAttr::get(op->getContext(), best),
+                            /*stages=*/1);
+}

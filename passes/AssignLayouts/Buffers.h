@@ -14,6 +14,14 @@ namespace tenon::assign {
 /// there is none stays row-major, with a remark.
 mlir::LogicalResult placeBuffers(tile::KernelOp kernel);
 
+/// The type of the LDS buffer through which a tile of \p type goes from the
+/// layout \p from to the layouts \p to: of row-major and of swizzled buffers
+/// the one with the fewest bank conflicts. Emits an error at \p op and fails
+/// where there is none for such elements.
+mlir::FailureOr<tile::LdsType>
+exchangeBuffer(mlir::Operation *op, mlir::RankedTensorType type,
+               const layout::Layout &from, llvm::ArrayRef<layout::Layout> to);
+
 /// Gives every tile.top_k, and every tile.arrive of a kernel with several
 /// waves, the LDS through which waves learn what the others have.
 void giveExchangesBuffers(tile::KernelOp kernel);

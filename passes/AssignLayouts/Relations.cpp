@@ -247,8 +247,22 @@ FailureOr<MmaLayouts> assign::operandLayouts(tile::MmaOp mma,
   return layouts;
 }
 
-/// Where threads need the rows of \p tile that is gathered or scattered.
-static std::optional<layout::Layout> rowsLayout(Value tile) {
+/// Where threads need the rows that \p op gathers or scatters of \p tile: where
+/// they hold the tile, or copy it into LDS.
+static std::optional<layout::Layout> rowsLayout(Operation *op, Value tile) {
+  auto copied = [&](ArrayRef<int64_t> shape,
+                    Type element) -> std::optional<layout::Layout> {
+    FailureOr<layout::Layout> rows = tile::copyRowsLayout(op, shape, element);
+    return succeeded(rows) ? std::optional(*rows) : std::nullopt;
+  };
+  if (auto buffer = dyn_cast<tile::LdsType>(tile.getType())) {
+    return copied(buffer.getShape(), buffer.getElementType());
+  }
+  auto load = dyn_cast<tile::LoadOp>(op);
+  if (load && load.getStaged()) {
+    auto type = cast<RankedTensorType>(load.getType());
+    return copied(type.getShape(), type.getElementType());
+  }
   tile::LayoutAttr layout = tile::getLayout(tile.getType());
   if (!layout) {
     return std::nullopt;
@@ -285,11 +299,16 @@ std::optional<layout::Layout> assign::wantedBy(Operation *user, Value value) {
     return layout ? std::optional(layout.getLayout()) : std::nullopt;
   }
   if (auto load = dyn_cast<tile::LoadOp>(user)) {
-    return load.getRows() == value ? rowsLayout(load) : std::nullopt;
+    return load.getRows() == value ? rowsLayout(load, load.getResult())
+                                   : std::nullopt;
   }
   if (auto store = dyn_cast<tile::StoreOp>(user)) {
-    return store.getRows() == value ? rowsLayout(store.getValue())
+    return store.getRows() == value ? rowsLayout(store, store.getValue())
                                     : std::nullopt;
+  }
+  if (auto copy = dyn_cast<tile::CopyToLdsOp>(user)) {
+    return copy.getRows() == value ? rowsLayout(copy, copy.getBuffer())
+                                   : std::nullopt;
   }
   if (auto broadcast = dyn_cast<tile::BroadcastOp>(user)) {
     tile::LayoutAttr layout = tile::getLayout(broadcast.getType());
@@ -557,6 +576,11 @@ LogicalResult assign::insertConversions(tile::KernelOp kernel) {
       for (OpOperand &operand : MutableOperandRange(gather.getRowsMutable())) {
         rows.emplace_back(&operand, gather.getResult());
       }
+    } else if (auto copy = dyn_cast<tile::CopyToLdsOp>(op);
+               copy && copy.hasRowNumbers()) {
+      for (OpOperand &operand : MutableOperandRange(copy.getRowsMutable())) {
+        rows.emplace_back(&operand, copy.getBuffer());
+      }
     } else if (auto scatter = dyn_cast<tile::StoreOp>(op)) {
       for (OpOperand &operand : MutableOperandRange(scatter.getRowsMutable())) {
         rows.emplace_back(&operand, scatter.getValue());
@@ -564,10 +588,11 @@ LogicalResult assign::insertConversions(tile::KernelOp kernel) {
     }
   });
   for (auto [operand, tile] : rows) {
-    std::optional<layout::Layout> wanted = rowsLayout(tile);
+    std::optional<layout::Layout> wanted =
+        rowsLayout(operand->getOwner(), tile);
     if (!wanted) {
-      return operand->getOwner()->emitOpError("the layout ")
-             << tile::getLayout(tile.getType())
+      return operand->getOwner()->emitOpError("the layout of ")
+             << tile.getType()
              << " does not separate the rows that it gathers or scatters";
     }
     // Where they come from, not in each step of a loop.

@@ -32,7 +32,8 @@ void assign::stageLoads(tile::KernelOp kernel) {
     auto copy = tile::CopyToLdsOp::create(
         builder, loc, tile::TokenType::get(kernel.getContext()), load.getView(),
         load.getOffsets(), load.getLimits(), load.getLimitDivisorsAttr(),
-        buffer, load.getNontemporalAttr(), /*part=*/DenseI64ArrayAttr());
+        buffer, load.getNontemporalAttr(), /*part=*/DenseI64ArrayAttr(),
+        load.getRows());
     // For tile-pipeline.
     copy->setDiscardableAttrs(load->getDiscardableAttrDictionary());
     tile::WaitCopiesOp::create(builder, loc, copy.getToken());

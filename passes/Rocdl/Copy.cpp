@@ -188,14 +188,38 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
   }
   FailureOr<LdsPlace> place = ldsPlace(op, op.getBuffer());
   FailureOr<SmallVector<Value>> rests = limitRests(op, *copies);
+  // Rows whose offsets are in LDS.
+  bool isAnywhere = op.getRows() && !op.hasRowNumbers();
   FailureOr<LdsPlace> rows = LdsPlace();
-  if (op.getRows()) {
+  if (isAnywhere) {
     rows = ldsPlace(op, op.getRows());
   }
   if (failed(place) || failed(rests) || failed(rows)) {
     return failure();
   }
   const BufferView &view = viewOf(op.getView());
+  int64_t rowElements = 1;
+  for (int64_t extent : lds.shape().drop_front()) {
+    rowElements *= extent;
+  }
+  if (op.hasRowNumbers() &&
+      (lds.strides().front() != rowElements || lds.padding().interval != 0)) {
+    return op.emitOpError("gathers rows that must lie one behind the other in "
+                          "LDS, found ")
+           << op.getBuffer().getType();
+  }
+  if (op.hasRowNumbers()) {
+    auto wanted = tile::copyRowsLayout(
+        op, lds.shape(), op.getBuffer().getType().getElementType());
+    auto found = layoutOf(op.getRows());
+    if (failed(wanted) || failed(found)) {
+      return failure();
+    }
+    if (*found != *wanted) {
+      return op.emitOpError("has its rows in another layout than that in which "
+                            "threads copy: run tile-assign-layouts first");
+    }
+  }
   unsigned runDim = copies->front().runDim;
   if (getConstantIntValue(view.strideBytes[view.firstStride(runDim)]) !=
       view.elementBytes) {
@@ -246,11 +270,11 @@ LogicalResult Emitter::emitCopy(tile::CopyToLdsOp op) {
     emitCopyInstructions(op, copy,
                          {std::max<int64_t>(begin - first, 0),
                           std::min(end - first, copy.instructions)},
-                         *place, op.getRows() ? &*rows : nullptr, uniform,
+                         *place, isAnywhere ? &*rows : nullptr, uniform,
                          *rests);
     first += copy.instructions;
   }
-  if (op.getRows()) {
+  if (isAnywhere) {
     copyRows(op);
   }
   noteIssued(op, end - begin);
@@ -294,6 +318,10 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
       coordinates[0] = Value();
       steps[0] = 0;
     }
+    if (op.hasRowNumbers()) {
+      lane = nearRow(element(parts(op.getRows()), index),
+                     view.strideBytes.front());
+    }
     for (unsigned dim = 0; dim < lds.rank(); ++dim) {
       Value coordinate = coordinates[dim];
       int64_t blocks = steps[dim];
@@ -313,7 +341,7 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
     // A bound that may be 0 must catch the whole offset; only the lane's part
     // is checked. What moves is added last, to what does not.
     Value soffset;
-    if (view.maybeEmpty && !op.getRows()) {
+    if (view.maybeEmpty && !rows) {
       lane = addI32(lane, step);
     } else {
       soffset = addI32(step, uniform);
@@ -332,7 +360,7 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
       Value outside = i32(std::numeric_limits<int32_t>::min());
       lane = LLVM::SelectOp::create(b, loc, within, lane, outside);
     }
-    if (view.maybeEmpty && !op.getRows()) {
+    if (view.maybeEmpty && !rows) {
       lane = addI32(lane, uniform);
     }
     // The place in LDS of the wave's chunk is a scalar.
@@ -346,7 +374,7 @@ void Emitter::emitCopyInstructions(tile::CopyToLdsOp op,
                                                 i32(lds.padding().bytes)));
     }
     Value pointer = ldsPointer(addI32(place.uniform, begin), place.begin);
-    if (op.getRows()) {
+    if (rows) {
       Value from = addressInRow(op, *rows, row, rowStep,
                                 addI32(addI32(lane, step), uniform));
       rowCopies.push_back({from, pointer, copy.laneBytes});

@@ -217,6 +217,7 @@ private:
                               const layout::Layout &layout,
                               const BufferView &view,
                               llvm::MutableArrayRef<BufferAccess> accesses);
+  mlir::Value nearRow(mlir::Value row, mlir::OpFoldResult rowBytes);
   void findFarRow(const BufferView &view, BufferAccess &access,
                   const BufferAccess *previous);
   mlir::LogicalResult emitStore(tile::StoreOp op);

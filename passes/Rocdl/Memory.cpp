@@ -424,16 +424,21 @@ LogicalResult Emitter::addRows(Operation *op, Value rows, bool far,
     }
     Value &place = places[toRow[access.first]];
     if (!place) {
-      Value isNone =
-          LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, row, i32(0));
-      // Beyond every bound, whatever is added below 2^31.
-      Value outside = i32(std::numeric_limits<int32_t>::max() - 15);
-      place = LLVM::SelectOp::create(b, loc, isNone, outside,
-                                     scaledBytes(row, rowBytes));
+      place = nearRow(row, rowBytes);
     }
     access.offset = LLVM::AddOp::create(b, loc, access.offset, place);
   }
   return success();
+}
+
+/// Where row number \p row lies, of rows that are \p rowBytes apart; for a
+/// negative one beyond every bound, whatever is added below 2^31.
+Value Emitter::nearRow(Value row, OpFoldResult rowBytes) {
+  Value isNone =
+      LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, row, i32(0));
+  Value outside = i32(std::numeric_limits<int32_t>::max() - 15);
+  return LLVM::SelectOp::create(b, loc, isNone, outside,
+                                scaledBytes(row, rowBytes));
 }
 
 /// Gives \p access the descriptor of its own row of \p view, empty where the

@@ -36,6 +36,36 @@ tile.kernel @two_stages(%p: !tile.ptr<bf16>, %o: !tile.ptr<f32>, %n: i32) attrib
   tile.return
 }
 
+// Seven iterations of three stages: two times three in the loop, and the last one behind it,
+// of what the loop has fetched.
+// CHECK-LABEL: @known
+// CHECK: %[[LOOP:.*]]:5 = scf.for %{{.*}} = %c0_i32 to %c192_i32 step %c96_i32
+// CHECK-COUNT-3: tile.mma
+// CHECK-NOT: tile.mma
+// CHECK: scf.yield
+// CHECK-NOT: tile.load
+// CHECK: tile.mma %[[LOOP]]#1, %[[LOOP]]#2, %[[LOOP]]#0
+// CHECK-NOT: tile.mma
+// CHECK: tile.return
+tile.kernel @known(%p: !tile.ptr<bf16>, %o: !tile.ptr<f32>) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %n = arith.constant 224 : i32
+  %bytes = arith.constant 65536 : i32
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %v = tile.view %p strides [1024, 1] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %w = tile.view %p strides [1, 1024] bytes %bytes : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %s = scf.for %i = %c0 to %n step %c32 iter_args(%c = %zero) -> (tensor<16x16xf32>) : i32 {
+    %a = tile.load %v[%c0, %i] : !tile.view<2 x bf16> -> tensor<16x32xbf16>
+    %b = tile.load %w[%i, %c0] : !tile.view<2 x bf16> -> tensor<32x16xbf16>
+    %r = tile.mma %a, %b, %c : tensor<16x32xbf16>, tensor<32x16xbf16>, tensor<16x16xf32>
+    scf.yield %r : tensor<16x16xf32>
+  } {tile.stages = 3 : i64}
+  %ov = tile.view %o strides [16, 1] bytes %bytes : !tile.ptr<f32> -> !tile.view<2 x f32>
+  tile.store %s, %ov[%c0, %c0] : tensor<16x16xf32>, !tile.view<2 x f32>
+  tile.return
+}
+
 // One stage is no pipeline.
 // CHECK-LABEL: @one_stage
 // CHECK-COUNT-1: tile.load

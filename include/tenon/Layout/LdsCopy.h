@@ -10,6 +10,7 @@
 #ifndef TENON_LAYOUT_LDSCOPY_H
 #define TENON_LAYOUT_LDSCOPY_H
 
+#include "tenon/Layout/Layout.h"
 #include "tenon/Layout/LdsLayout.h"
 
 namespace tenon::layout {
@@ -49,6 +50,13 @@ struct LdsCopy {
 llvm::Expected<llvm::SmallVector<LdsCopy, 2>>
 planLdsCopies(const LdsLayout &lds, int64_t waves,
               llvm::ArrayRef<int64_t> widths);
+
+/// The layout [rows] in which register i of a lane is the row, the coordinate
+/// along dim 0, that its instruction i of a copy of \p rows rows of \p rowBytes
+/// bytes reads. Rows lie one behind the other in LDS. An error where lanes and
+/// instructions do not cut them at powers of two.
+llvm::Expected<Layout> copiedRows(int64_t rows, int64_t rowBytes, int64_t waves,
+                                  llvm::ArrayRef<int64_t> widths);
 
 } // namespace tenon::layout
 

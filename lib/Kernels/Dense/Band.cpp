@@ -16,6 +16,8 @@ static constexpr int64_t chunkBytes = 16;
 static constexpr int64_t wordBytes = 4;
 static constexpr int64_t wordsApart = packedRows * wordBytes;
 static constexpr int64_t blocksInTile = 8;
+// Blocks whose scales are four words.
+static constexpr int64_t blocksInWords = wordBytes * wordBytes;
 static constexpr int64_t tileBytesOfScales = scaleRows * blocksInTile;
 
 ViewStrides Band::rows(Builder &builder) const {
@@ -40,6 +42,8 @@ int64_t Band::evenFrom() const {
     return chunkBytes / bytesPerValue;
   case BandOrder::PackedScales:
     return blocksInTile;
+  case BandOrder::ScaleWords:
+    return blocksInWords;
   }
   llvm_unreachable("covered switch");
 }
@@ -54,6 +58,10 @@ int64_t Band::placeOf(int64_t k) const {
     return k >= blocksInTile       ? k * scaleRows
            : k == blocksInTile / 2 ? 2
                                    : k * wordsApart;
+  case BandOrder::ScaleWords:
+    return k >= blocksInWords ? k
+           : k >= wordBytes   ? k / wordBytes
+                              : k * wordBytes;
   }
   llvm_unreachable("covered switch");
 }
@@ -106,6 +114,14 @@ Value Band::bytesBefore(TileBuilder &t, Value first) const {
     return t.mul(first, t.i32(bytesPerValue));
   case BandOrder::Packed:
     return t.mul(first, t.i32(bytesPerValue * packedRows));
+  case BandOrder::ScaleWords: {
+    // Four blocks are a byte of each word.
+    Value words = t.create<arith::DivUIOp>(first, t.i32(blocksInWords));
+    Value byte = t.create<arith::AndIOp>(
+        t.create<arith::DivUIOp>(first, t.i32(wordBytes)),
+        t.i32(wordBytes - 1));
+    return t.add(t.mul(words, t.i32(blocksInWords)), byte);
+  }
   case BandOrder::PackedScales:
     break;
   }

@@ -48,7 +48,9 @@ struct DepthLevel {
   int64_t stride;
 };
 
-enum class BandOrder { RowMajor, Packed, PackedScales };
+/// ScaleWords: rows of scales, whose block 4 s + g of each 16 is byte 4 g + s:
+/// a word holds what a lane needs of four instructions.
+enum class BandOrder { RowMajor, Packed, PackedScales, ScaleWords };
 
 /// Rows of x, of the weights or of scales.
 struct Band {

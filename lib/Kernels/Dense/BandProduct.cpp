@@ -80,11 +80,9 @@ Value BandProduct::loadStep(const Band &band, Value k, bool isWeights,
   }
   Value view = t.view(t.advance(band.pointer, t.wideMul(skipped, t.i64(1))),
                       strides.strides, bytes, strides.blocks);
-  if (band.gathered) {
-    Value rows = t.gather(view, band.gathered, offsets, shape, {}, limits);
-    return schedule.wavesK > 1 ? t.transpose(rows, {1, 0, 2}) : rows;
-  }
-  Value tile = t.load(view, offsets, shape, {}, band.nontemporal, limits);
+  Value tile = band.gathered
+                   ? t.gather(view, band.gathered, offsets, shape, {}, limits)
+                   : t.load(view, offsets, shape, {}, band.nontemporal, limits);
   // The last step, when there is one, is not worth a buffer; nor are scales.
   bool staged = isWeights ? schedule.stagesWeights : schedule.stagesX;
   bool isScale = band.valuesPerByte == tile::MmaOp::scaleBlock;
@@ -93,7 +91,8 @@ Value BandProduct::loadStep(const Band &band, Value k, bool isWeights,
   if (load.getStaged() && !isWeights && schedule.stagesOfX) {
     load->setAttr("tile.stages", b.getI64IntegerAttr(*schedule.stagesOfX));
   }
-  return tile;
+  return band.gathered && schedule.wavesK > 1 ? t.transpose(tile, {1, 0, 2})
+                                              : tile;
 }
 
 /// Rows and columns of the scaled instruction.

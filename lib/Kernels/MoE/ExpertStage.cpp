@@ -3,6 +3,8 @@
 
 #include "ExpertStage.h"
 
+#include "../Dense/XcdOrder.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -14,37 +16,52 @@ using dense::Band;
 using dense::Operand;
 
 int64_t moe::scaleRowBytes(int64_t columns) {
-  // Read by the dword.
-  return llvm::alignTo(columns / tile::MmaOp::scaleBlock, 4);
+  // Four words.
+  return llvm::alignTo(columns / tile::MmaOp::scaleBlock, 16);
+}
+
+Band moe::scaleBand(TileBuilder &t, Value pointer, int64_t columns, Value rows,
+                    dense::BandOrder order) {
+  Band band;
+  band.order = order;
+  band.pointer = pointer;
+  band.valuesPerByte = tile::MmaOp::scaleBlock;
+  band.depth = t.i32(columns / tile::MmaOp::scaleBlock);
+  band.stride = t.i32(scaleRowBytes(columns));
+  band.bytes = t.mul(rows, band.stride);
+  return band;
+}
+
+Band ExpertStage::slotScales() {
+  dense::PackedRows rows;
+  rows.first = t.mul(row, t.i32(schedule.tileM));
+  rows.count = t.i32(schedule.tileM);
+  rows.multiple = schedule.tileM;
+  return dense::packedScaleBand(t, args[intermediateScales],
+                                t.i32(op.getExpertWidth()), rows);
 }
 
 Operand ExpertStage::rowsOf(Value pointer, Value scales, spec::Format format,
                             int64_t columns, Value strideBytes, Value rows,
-                            Value gathered) {
-  auto band = [&](Value first, int64_t bytesPerValue, int64_t valuesPerByte,
-                  Value stride) {
-    Band result;
-    result.pointer = first;
-    result.bytesPerValue = bytesPerValue;
-    result.valuesPerByte = valuesPerByte;
-    int64_t elements = columns / valuesPerByte;
-    result.depth = t.i32(elements);
-    result.stride = bytesPerValue == 1
-                        ? stride
-                        : t.mul(t.create<arith::DivUIOp>(stride, t.i32(16)),
-                                t.i32(16 / bytesPerValue));
-    Value last = t.mul(t.create<arith::SubIOp>(rows, t.i32(1)), stride);
-    result.bytes = t.add(last, t.i32(elements * bytesPerValue));
-    result.gathered = gathered;
-    return result;
-  };
+                            Value gathered, dense::BandOrder order) {
   int64_t bits = bitsOf(format);
   Operand result;
-  result.values = band(pointer, std::max<int64_t>(bits / 8, 1),
-                       std::max<int64_t>(8 / bits, 1), strideBytes);
+  Band &values = result.values;
+  values.pointer = pointer;
+  values.bytesPerValue = std::max<int64_t>(bits / 8, 1);
+  values.valuesPerByte = std::max<int64_t>(8 / bits, 1);
+  int64_t elements = columns / values.valuesPerByte;
+  values.depth = t.i32(elements);
+  values.stride = values.bytesPerValue == 1
+                      ? strideBytes
+                      : t.mul(t.create<arith::DivUIOp>(strideBytes, t.i32(16)),
+                              t.i32(16 / values.bytesPerValue));
+  Value last = t.mul(t.create<arith::SubIOp>(rows, t.i32(1)), strideBytes);
+  values.bytes = t.add(last, t.i32(elements * values.bytesPerValue));
+  values.gathered = gathered;
   if (scales) {
-    result.scales =
-        band(scales, 1, tile::MmaOp::scaleBlock, t.i32(scaleRowBytes(columns)));
+    result.scales = scaleBand(t, scales, columns, rows, order);
+    result.scales->gathered = gathered;
   }
   return result;
 }
@@ -117,11 +134,37 @@ void ExpertStage::scatterRows(Value tile, StringRef operand, int64_t pitch,
   t.scatter(tile, view, routes.routes, {zero, zero}, columnLimits(values));
 }
 
+int64_t ExpertStage::dies() {
+  // lowerExperts has asked for it.
+  return tile::getTarget(op)->facts().xcds;
+}
+
 void ExpertStage::begin(tile::KernelOp kernel) {
+  if (schedule.stagesX) {
+    // Two workgroups of four waves take turns on a compute unit.
+    constexpr int64_t perSimd = 2;
+    kernel.setWavesPerSimd(perSimd);
+  }
   t.builder().setInsertionPointToStart(&kernel.getBody().front());
   args = KernelArguments::byName(kernel);
   row = t.workgroupId(1);
-  column0 = t.mul(t.workgroupId(0), t.i32(schedule.tileN));
+  Value column = t.workgroupId(0);
+  if (!direct && schedule.group > 0) {
+    // Tiles without an expert are left out: each die has its share of the
+    // others. Where there is none, the first of one is as good as any.
+    Value tiles =
+        t.create<tile::LoadScalarOp>(t.builder().getI32Type(), args[tileCount]);
+    Value count = t.i32(llvm::divideCeil(width(), schedule.tileN));
+    Value number = t.add(column, t.mul(row, count));
+    hasTile = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, number,
+                                      t.mul(tiles, count));
+    tiles = t.create<arith::MaxSIOp>(tiles, t.i32(1));
+    number = t.create<arith::MinSIOp>(
+        number, t.create<arith::SubIOp>(t.mul(tiles, count), t.i32(1)));
+    dense::XcdOrder order{t, schedule.group, dies(), count, tiles};
+    std::tie(column, row) = order.tileOf(number, t.i32(0));
+  }
+  column0 = t.mul(column, t.i32(schedule.tileN));
   Value rest = t.create<arith::SubIOp>(t.i32(width()), column0);
   columns =
       width() % schedule.tileN == 0
@@ -140,6 +183,9 @@ void ExpertStage::write(tile::KernelOp kernel) {
   begin(kernel);
   routes = direct ? directTile(op, t, args, row, schedule.waves())
                   : sortedTile(t, args, row, schedule.tileM);
+  if (hasTile) {
+    routes.runs = t.create<arith::AndIOp>(hasTile, routes.runs);
+  }
   auto branch = t.create<scf::IfOp>(routes.runs, /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(t.builder());

@@ -37,11 +37,18 @@ inline bool hasScales(spec::Format format) {
   return format == spec::Format::FP8 || format == spec::Format::FP4;
 }
 
-/// Bytes of a row of \p columns values, and from row to row of their scales.
+/// Bytes of a row of \p columns values.
 inline int64_t rowBytes(spec::Format format, int64_t columns) {
   return columns * bitsOf(format) / 8;
 }
+/// Scales by rows: bytes from row to row, of \p columns values each, and \p
+/// rows rows from \p pointer on. Those of x are in the order ScaleWords, those
+/// of the intermediate, where routes are not sorted, RowMajor.
+/// @{
 int64_t scaleRowBytes(int64_t columns);
+dense::Band scaleBand(TileBuilder &t, mlir::Value pointer, int64_t columns,
+                      mlir::Value rows, dense::BandOrder order);
+/// @}
 
 /// What both stages are written with.
 class ExpertStage {
@@ -64,11 +71,13 @@ protected:
   virtual void writeOut(mlir::ValueRange sums) = 0;
 
   /// \p rows rows of \p columns values in \p format from \p pointer on, and of
-  /// their scales from \p scales on. With \p gathered these of them.
+  /// their scales from \p scales on, in \p order. With \p gathered these of
+  /// them.
   dense::Operand rowsOf(mlir::Value pointer, mlir::Value scales,
                         spec::Format format, int64_t columns,
                         mlir::Value strideBytes, mlir::Value rows,
-                        mlir::Value gathered);
+                        mlir::Value gathered,
+                        dense::BandOrder order = dense::BandOrder::RowMajor);
   /// The rows of the expert's weights that make the tile's columns: those of
   /// \p part, gate or up, of w13.
   dense::Operand expertWeights(llvm::StringRef name, mlir::Value weights,
@@ -86,8 +95,12 @@ protected:
                    mlir::Value offset, int64_t values, int64_t bytes);
   /// \p sum in the layout in which lanes hold columns side by side.
   mlir::Value spread(mlir::Value sum);
+  /// Of the chip, to which workgroups go in turn.
+  int64_t dies();
   /// Limits of a store of the tile whose elements are \p values columns each.
   Limits columnLimits(int64_t values);
+  /// The scales of the tile's rows of the intermediate.
+  dense::Band slotScales();
   /// \p pointer moved to slot \p slot of rows of \p bytes bytes.
   mlir::Value atSlots(llvm::StringRef workspace, int64_t bytes);
 
@@ -99,7 +112,9 @@ protected:
   llvm::StringMap<mlir::Value> args;
 
   ExpertTile routes;
-  mlir::Value row;     ///< number of the tile
+  mlir::Value row; ///< number of the tile
+  /// Whether the workgroup has one, i1; null where that is not in question.
+  mlir::Value hasTile;
   mlir::Value column0; ///< first column
   mlir::Value columns; ///< columns of the tile that exist
 };

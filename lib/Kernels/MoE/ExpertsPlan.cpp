@@ -35,7 +35,8 @@ private:
   void stageTwo(bool direct, Value tiles);
   void tokenStage(Value tokens);
   void operands(KernelArguments &arguments, ArrayRef<StringRef> names);
-  void tileArguments(bool direct, KernelArguments &arguments);
+  void tileArguments(bool direct, const dense::GemmSchedule &cut,
+                     KernelArguments &arguments);
   void require();
 
   spec::MoeExpertsOp op;
@@ -57,20 +58,24 @@ void ExpertsPlan::operands(KernelArguments &arguments,
 }
 
 /// What a stage needs to know which routes are its own.
-void ExpertsPlan::tileArguments(bool direct, KernelArguments &arguments) {
+void ExpertsPlan::tileArguments(bool direct, const dense::GemmSchedule &cut,
+                                KernelArguments &arguments) {
   if (direct) {
     RouteLookup::addArguments(op, plan, arguments);
     return;
   }
   arguments.statedWorkspace(tileExperts, builder.getI32Type());
   arguments.statedWorkspace(sortedRoutes, builder.getI32Type());
+  if (cut.group > 0) {
+    arguments.statedWorkspace(tileCount, builder.getI32Type());
+  }
   arguments.scalar32("T", plan.size("x", 0));
 }
 
 void ExpertsPlan::stageOne(bool direct, Value tiles) {
   const dense::GemmSchedule &cut = schedule.up;
   KernelArguments arguments(builder, plan);
-  tileArguments(direct, arguments);
+  tileArguments(direct, cut, arguments);
   operands(arguments, {"w13", "w13_scale"});
   if (hasScales(op.getInput())) {
     arguments.statedWorkspace(xCodes, elementOf(op.getInput(), builder));
@@ -100,7 +105,7 @@ void ExpertsPlan::stageOne(bool direct, Value tiles) {
 void ExpertsPlan::stageTwo(bool direct, Value tiles) {
   const dense::GemmSchedule &cut = schedule.down;
   KernelArguments arguments(builder, plan);
-  tileArguments(direct, arguments);
+  tileArguments(direct, cut, arguments);
   operands(arguments, {"w2", "w2_scale"});
   arguments.statedWorkspace(intermediateCodes,
                             elementOf(op.getIntermediate(), builder));
@@ -132,7 +137,7 @@ void ExpertsPlan::stageTwo(bool direct, Value tiles) {
 /// The second stage of routes that are not sorted, with the sums over them.
 void ExpertsPlan::tokenStage(Value tokens) {
   KernelArguments arguments(builder, plan);
-  tileArguments(/*direct=*/true, arguments);
+  tileArguments(/*direct=*/true, schedule.down, arguments);
   operands(arguments, {"w2", "w2_scale"});
   arguments.statedWorkspace(intermediateCodes,
                             elementOf(op.getIntermediate(), builder));
@@ -202,7 +207,10 @@ void ExpertsPlan::write() {
   int64_t width = op.getExpertWidth();
   state(intermediateCodes, slots, rowBytes(op.getIntermediate(), width));
   if (hasScales(op.getIntermediate())) {
-    state(intermediateScales, slots, scaleRowBytes(width));
+    // Slots have packed scales, by tiles.
+    Value tiles = plan.ceilDiv(slots, plan.constant(dense::scaleRows));
+    state(intermediateScales, plan.mul(tiles, plan.constant(dense::scaleRows)),
+          scaleRowBytes(width));
   }
   bool leavesRows = !op.hasRouteRows() && !schedule.atomic;
   bool sumsDirect = sumsByTokens(op, schedule);
@@ -239,7 +247,7 @@ void ExpertsPlan::write() {
 LogicalResult moe::lowerExperts(spec::MoeExpertsOp op, DictionaryAttr attribute,
                                 StringRef name, OpBuilder &builder) {
   FailureOr<ExpertsSchedule> schedule = parseExpertsSchedule(op, attribute);
-  if (failed(schedule)) {
+  if (failed(schedule) || failed(tile::getTarget(op))) {
     return failure();
   }
   ExpertsPlan(op, *schedule, name, builder).write();

@@ -1,9 +1,7 @@
 //===- ExpertsSchedule.cpp - schedules of tenon.moe_experts -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "ExpertTile.h"
-#include "Experts.h"
-#include "Quantize.h"
+#include "ExpertStage.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,9 +13,9 @@ using namespace tenon::kernels::moe;
 using dense::GemmSchedule;
 
 /// Checks that \p schedule cuts \p stage at the edges of packed weights and of
-/// blocks that share a scale.
+/// blocks that share a scale, and into whole copies of its \p input.
 static LogicalResult checkStage(spec::MoeExpertsOp op, StringRef stage,
-                                spec::Format input,
+                                spec::Format input, bool isDirect,
                                 const GemmSchedule &schedule) {
   constexpr int64_t block = tile::MmaOp::scaleBlock;
   int64_t slice = schedule.tileK / schedule.wavesK;
@@ -38,10 +36,26 @@ static LogicalResult checkStage(spec::MoeExpertsOp op, StringRef stage,
               "of its slices, found "
            << slice;
   }
-  if (schedule.stagesX || schedule.stagesWeights || schedule.split != 1 ||
-      schedule.group != 0) {
+  if (schedule.stagesWeights || schedule.split != 1 || schedule.stagesOfX) {
+    return op.emitOpError(stage) << ": weights go into registers, without "
+                                    "split and stages of their own";
+  }
+  if (isDirect && (schedule.group != 0 || schedule.stagesX)) {
     return op.emitOpError(stage)
-           << ": operands go into registers, without lds, split and group";
+           << ": a direct schedule has neither group nor lds";
+  }
+  if (!schedule.stagesX) {
+    return success();
+  }
+  constexpr int64_t laneBytes = 16;
+  int64_t copyBytes = schedule.waves() * 64 * laneBytes;
+  int64_t step = schedule.tileM * schedule.tileK * bitsOf(input) / 8;
+  if (schedule.wavesK != 1 || step % copyBytes != 0) {
+    return op.emitOpError(stage)
+           << ": waves, of which there is one along K, copy a step into LDS by "
+              "instructions of "
+           << copyBytes << " bytes, found " << step << " bytes and "
+           << schedule.wavesK << " waves along K";
   }
   return success();
 }
@@ -61,6 +75,7 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
                "default) or \"atomic\"; found ")
            << attribute;
   }
+  bool isDirect = form == "direct";
   bool atomic = sum && sum == "atomic";
   if (atomic && op.hasRouteRows()) {
     return op.emitOpError("sum = \"atomic\": the result is rows of routes, "
@@ -69,11 +84,12 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
   FailureOr<GemmSchedule> upCut = dense::readSchedule(op, up);
   FailureOr<GemmSchedule> downCut = dense::readSchedule(op, down);
   if (failed(upCut) || failed(downCut) ||
-      failed(checkStage(op, "up", op.getInput(), *upCut)) ||
-      failed(checkStage(op, "down", op.getIntermediate(), *downCut))) {
+      failed(checkStage(op, "up", op.getInput(), isDirect, *upCut)) ||
+      failed(
+          checkStage(op, "down", op.getIntermediate(), isDirect, *downCut))) {
     return failure();
   }
-  ExpertsSchedule schedule{form == "direct", atomic, *upCut, *downCut};
+  ExpertsSchedule schedule{isDirect, atomic, *upCut, *downCut};
   if (schedule.up.tileM != schedule.down.tileM) {
     return op.emitOpError("up and down have tiles of as many rows, found ")
            << schedule.up.tileM << " and " << schedule.down.tileM;
@@ -82,6 +98,39 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
     return op.emitOpError("a direct schedule has tiles of ")
            << directTokens << " rows, found " << schedule.up.tileM;
   }
+  return schedule;
+}
+
+static GemmSchedule cut(int64_t tileM, int64_t tileN, int64_t tileK,
+                        int64_t wavesM, int64_t wavesN, int64_t wavesK,
+                        int64_t stages) {
+  GemmSchedule schedule;
+  schedule.tileM = tileM;
+  schedule.tileN = tileN;
+  schedule.tileK = tileK;
+  schedule.wavesM = wavesM;
+  schedule.wavesN = wavesN;
+  schedule.wavesK = wavesK;
+  schedule.stages = stages;
+  return schedule;
+}
+
+/// The cut of a product (\p isUp: by w13) for many rows to an expert: waves
+/// share rows of codes in LDS, and the tiles of a die share weights in its L2.
+/// Nothing for other rows, and for a \p depth with a rest.
+static std::optional<GemmSchedule> cutSharing(spec::Format input, int64_t depth,
+                                              int64_t tileM, bool isUp) {
+  int64_t tileK = isUp ? 256 : 128;
+  if (!hasScales(input) || depth % tileK != 0) {
+    return std::nullopt;
+  }
+  // With 128 rows to itself a wave would have no registers left for two steps
+  // of w13, or of rows in FP8.
+  bool isTall = tileM > 64 && (isUp || input == spec::Format::FP8);
+  GemmSchedule schedule =
+      cut(tileM, isUp ? 128 : 256, tileK, isTall ? 2 : 1, 4, 1, isUp ? 2 : 3);
+  schedule.stagesX = true;
+  schedule.group = 4;
   return schedule;
 }
 
@@ -101,18 +150,6 @@ moe::rankExpertsSchedules(spec::MoeExpertsOp op,
          b.getNamedAttr("up", dense::toAttribute(b, up)),
          b.getNamedAttr("down", dense::toAttribute(b, down))}));
   };
-  auto cut = [](int64_t tileM, int64_t tileN, int64_t tileK, int64_t wavesM,
-                int64_t wavesN, int64_t wavesK, int64_t stages) {
-    GemmSchedule schedule;
-    schedule.tileM = tileM;
-    schedule.tileN = tileN;
-    schedule.tileK = tileK;
-    schedule.wavesM = wavesM;
-    schedule.wavesN = wavesN;
-    schedule.wavesK = wavesK;
-    schedule.stages = stages;
-    return schedule;
-  };
   bool direct = tokens <= directTokens;
   int64_t tileM = 16;
   while (!direct && tileM < 128 && rows > 0.75 * static_cast<double>(tileM)) {
@@ -126,8 +163,15 @@ moe::rankExpertsSchedules(spec::MoeExpertsOp op,
     add(direct, cut(tileM, 64, 128, 1, 4, 1, 3),
         cut(tileM, 64, 128, 1, 4, 1, 2));
   } else {
-    add(direct, cut(tileM, 64, 128, 2, 2, 1, 2),
-        cut(tileM, 128, 128, 2, 2, 1, 2));
+    GemmSchedule up = cut(tileM, 64, 128, 2, 2, 1, 2);
+    GemmSchedule down = cut(tileM, 128, 128, 2, 2, 1, 2);
+    add(direct,
+        cutSharing(op.getInput(), op.getWidth(), tileM, /*isUp=*/true)
+            .value_or(up),
+        cutSharing(op.getIntermediate(), op.getExpertWidth(), tileM,
+                   /*isUp=*/false)
+            .value_or(down));
+    add(direct, up, down);
   }
   add(direct, cut(tileM, 64, 128, 1, 4, 1, 2), cut(tileM, 64, 128, 1, 4, 1, 2));
   if (!direct) {

@@ -40,16 +40,23 @@ static void writeQuantize(spec::MoeExpertsOp op, tile::KernelOp kernel,
                {builder.getIndexAttr(block), unit}, t.i32(width * 2));
     Codes codes = quantize(t, t.load(x, {zero, zero}, {blocks, block}), format,
                            op.getScaleMode());
-    auto store = [&](Value tile, StringRef workspace, int64_t pitch,
-                     int64_t bytes, int64_t perBlock) {
-      Value row = t.advance(args[workspace], t.wideMul(token, t.i32(pitch)));
-      t.store(tile,
-              t.view(row, {builder.getIndexAttr(perBlock), unit}, t.i32(bytes)),
-              {zero, zero});
-    };
     int64_t bytes = rowBytes(format, width);
-    store(codes.values, xCodes, bytes, bytes, rowBytes(format, block));
-    store(codes.scales, xScales, scaleRowBytes(width), width / block, 1);
+    Value row = t.advance(args[xCodes], t.wideMul(token, t.i32(bytes)));
+    t.store(codes.values,
+            t.view(row, {builder.getIndexAttr(rowBytes(format, block)), unit},
+                   t.i32(bytes)),
+            {zero, zero});
+    int64_t scaleBytes = scaleRowBytes(width);
+    dense::Band scales = scaleBand(
+        t, t.advance(args[xScales], t.wideMul(token, t.i32(scaleBytes))), width,
+        t.i32(1), dense::BandOrder::ScaleWords);
+    dense::ViewStrides strides =
+        scales.alongDepth(builder, dense::DepthLevel{0, 1});
+    strides.add(unit);
+    t.store(
+        codes.scales,
+        t.view(scales.pointer, strides.strides, scales.bytes, strides.blocks),
+        {zero, zero});
   }
   t.create<tile::ReturnOp>();
 }

@@ -27,6 +27,8 @@ inline constexpr llvm::StringLiteral sortedRoutes = "sorted_route";
 /// [tiles] The tile's expert on this rank, from 0 to E - 1; -1 behind the last
 /// tile.
 inline constexpr llvm::StringLiteral tileExperts = "tile_expert";
+/// [1] The number of tiles that have an expert.
+inline constexpr llvm::StringLiteral tileCount = "tile_count";
 /// @}
 
 /// A number of tiles of \p tileRows slots that holds the routes of \p op,

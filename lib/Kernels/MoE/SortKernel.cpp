@@ -176,6 +176,14 @@ void SortKernel::writeScatter() {
   Value tileView =
       view(t.advance(args[tileExperts], t.wideMul(firstTile, t.i32(4))), tiles);
   fill(expert, tileView, t.i32(0), tiles);
+  // The last expert knows how many there are.
+  Value isLast =
+      t.create<arith::DivUIOp>(t.add(expert, t.i32(1)), t.i32(op.getExperts()));
+  auto one = RankedTensorType::get(
+      {1}, t.builder().getI32Type(),
+      tile::LayoutAttr::get(op.getContext(), tile::topKLayout(1, waves)));
+  t.store(t.create<tile::SplatOp>(one, t.add(firstTile, tiles)),
+          view(args[tileCount], isLast), {t.i32(0)});
   Value slots = t.mul(tiles, t.i32(tileRows));
   Value slotView = view(
       t.advance(args[sortedRoutes], t.wideMul(firstTile, t.i32(4 * tileRows))),
@@ -227,6 +235,7 @@ void moe::addSort(spec::MoeExpertsOp op, int64_t tileRows, StringRef name,
   plan.workspace(expertCounts, plan.constant(4 * op.getExperts()),
                  /*zero=*/false);
   plan.workspace(tileExperts, plan.mul(tiles, bytes), /*zero=*/false);
+  plan.workspace(tileCount, bytes, /*zero=*/false);
   plan.workspace(sortedRoutes, plan.mul(tiles, plan.constant(4 * tileRows)),
                  /*zero=*/false);
   Value workgroups = plan.constant(op.getExperts());
@@ -243,6 +252,7 @@ void moe::addSort(spec::MoeExpertsOp op, int64_t tileRows, StringRef name,
     arguments.statedWorkspace(tileExperts, i32);
     if (scatters) {
       arguments.statedWorkspace(sortedRoutes, i32);
+      arguments.statedWorkspace(tileCount, i32);
     } else {
       arguments.scalar32("tiles", tiles);
     }

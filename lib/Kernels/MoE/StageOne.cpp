@@ -30,7 +30,7 @@ void StageOne::operands() {
                            : t.mul(args["x_stride"], t.i32(16));
   product.x = rowsOf(isRounded ? args[xCodes] : args["x"],
                      isRounded ? args[xScales] : Value(), input(), depth(),
-                     stride, args["T"], tokens);
+                     stride, args["T"], tokens, dense::BandOrder::ScaleWords);
   for (int64_t part : {0, 1}) {
     product.weights.push_back(expertWeights(
         "w13", op.getW13(), op.getW13Scale(), op.getW13Order(), part));
@@ -46,34 +46,49 @@ Value StageOne::activate(Value gate, Value up) {
 }
 
 void StageOne::writeOut(ValueRange sums) {
-  Value result = activate(spread(sums[0]), spread(sums[1]));
+  // One tile goes through LDS, not two.
+  Value result = spread(activate(sums[0], sums[1]));
   spec::Format format = op.getIntermediate();
   Codes codes = quantize(t, result, format, op.getScaleMode());
-  OpFoldResult unit = t.builder().getIndexAttr(1);
+  Builder &b = t.builder();
   Value zero = t.i32(0);
   // Columns of the tile in memory: `values` to an element of `bytes` bytes.
-  auto store = [&](Value tile, StringRef workspace, int64_t stride,
-                   int64_t values, int64_t bytes) {
-    Value first = t.create<arith::DivUIOp>(column0, t.i32(values));
-    Value skipped = t.mul(first, t.i32(bytes));
-    if (direct) {
-      scatterRows(tile, workspace, stride, skipped, values, bytes);
-      return;
-    }
-    Value view = t.view(
-        t.advance(atSlots(workspace, stride), t.wideMul(skipped, t.i32(1))),
-        {t.builder().getIndexAttr(stride / bytes), unit},
-        t.create<arith::SubIOp>(t.i32(schedule.tileM * stride), skipped));
-    t.store(tile, view, {zero, zero}, /*nontemporal=*/false,
-            columnLimits(values));
-  };
   int64_t bits = bitsOf(format);
-  store(codes.values, intermediateCodes, rowBytes(format, width()),
-        std::max<int64_t>(8 / bits, 1), std::max<int64_t>(bits / 8, 1));
-  if (codes.scales) {
-    store(codes.scales, intermediateScales, scaleRowBytes(width()),
-          tile::MmaOp::scaleBlock, 1);
+  int64_t values = std::max<int64_t>(8 / bits, 1);
+  int64_t bytes = std::max<int64_t>(bits / 8, 1);
+  int64_t stride = rowBytes(format, width());
+  Value skipped =
+      t.mul(t.create<arith::DivUIOp>(column0, t.i32(values)), t.i32(bytes));
+  constexpr int64_t block = tile::MmaOp::scaleBlock;
+  Value first = t.create<arith::DivUIOp>(column0, t.i32(block));
+  if (direct) {
+    scatterRows(codes.values, intermediateCodes, stride, skipped, values,
+                bytes);
+    if (codes.scales) {
+      scatterRows(codes.scales, intermediateScales, scaleRowBytes(width()),
+                  first, block, 1);
+    }
+    return;
   }
+  Value view =
+      t.view(t.advance(atSlots(intermediateCodes, stride),
+                       t.wideMul(skipped, t.i32(1))),
+             {b.getIndexAttr(stride / bytes), b.getIndexAttr(1)},
+             t.create<arith::SubIOp>(t.i32(schedule.tileM * stride), skipped));
+  t.store(codes.values, view, {zero, zero}, /*nontemporal=*/false,
+          columnLimits(values));
+  if (!codes.scales) {
+    return;
+  }
+  dense::Band scales = slotScales();
+  dense::ViewStrides strides = scales.rows(b);
+  strides.append(scales.alongDepth(b, dense::DepthLevel{0, 1}));
+  Limits limits = columnLimits(block);
+  limits.values[1] = t.add(first, limits.values[1]);
+  t.store(codes.scales,
+          t.view(scales.pointer, strides.strides, scales.bytes, strides.blocks),
+          {scales.firstRow ? scales.firstRow : zero, first},
+          /*nontemporal=*/false, limits);
 }
 
 void moe::writeStageOne(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,

@@ -29,16 +29,18 @@ private:
 
 void StageTwo::operands() {
   int64_t stride = rowBytes(input(), depth());
-  auto rowsIn = [&](StringRef workspace, int64_t bytes) -> Value {
-    return direct ? args[workspace] : atSlots(workspace, bytes);
-  };
-  product.x = rowsOf(rowsIn(intermediateCodes, stride),
-                     hasScales(input())
-                         ? rowsIn(intermediateScales, scaleRowBytes(depth()))
-                         : Value(),
-                     input(), depth(), t.i32(stride),
-                     direct ? routeCount() : t.i32(schedule.tileM),
-                     direct ? routes.routes : Value());
+  bool scaled = hasScales(input());
+  if (direct) {
+    product.x = rowsOf(args[intermediateCodes],
+                       scaled ? args[intermediateScales] : Value(), input(),
+                       depth(), t.i32(stride), routeCount(), routes.routes);
+  } else {
+    product.x = rowsOf(atSlots(intermediateCodes, stride), Value(), input(),
+                       depth(), t.i32(stride), t.i32(schedule.tileM), Value());
+    if (scaled) {
+      product.x.scales = slotScales();
+    }
+  }
   product.weights.push_back(
       expertWeights("w2", op.getW2(), op.getW2Scale(), op.getW2Order(), 0));
 }
@@ -79,7 +81,12 @@ void StageTwo::writeOut(ValueRange sums) {
     return;
   }
   spec::Format format = op.getRoutes();
-  Codes codes = quantize(t, spread(sums[0]), format, op.getScaleMode());
+  Value sum = sums[0];
+  if (format == spec::Format::BF16) {
+    // Half as much goes through LDS.
+    sum = quantize(t, sum, format, op.getScaleMode()).values;
+  }
+  Codes codes = quantize(t, spread(sum), format, op.getScaleMode());
   if (!op.hasRouteRows()) {
     int64_t bytes = bitsOf(format) / 8;
     scatterRows(codes.values, routeRows, rowBytes(format, width()),

@@ -1047,8 +1047,8 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
   %c0 = arith.constant 0 : i32
   %i = tile.iota dim 0 : tensor<64xi32>
   %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
-  // expected-error @+1 {{is staged: copies into LDS do not gather rows}}
-  %g = tile.load %v[%c0, %c0] rows %i : tensor<64xi32> {staged} : !tile.view<2 x f32> -> tensor<64x8xf32>
+  // expected-error @+1 {{is staged: copies into LDS gather rows within reach of their view}}
+  %g = tile.load %v[%c0, %c0] rows %i : tensor<64xi32> {far, staged} : !tile.view<2 x f32> -> tensor<64x8xf32>
   tile.return
 }
 
@@ -1117,6 +1117,32 @@ tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
   %l = tile.alloc_lds : !tile.lds<64x8xf32>
   // expected-error @+1 {{gathers rows: dimension 0 begins at offset 0, and there are no limits}}
   %t = tile.copy_to_lds %v[%n, %c0] rows %rows : !tile.lds<64xi64>, %l : !tile.view<2 x f32>, !tile.lds<64x8xf32> -> !tile.token
+  tile.wait_copies %t : !tile.token
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %i = tile.iota dim 0 : tensor<32xi32>
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %l = tile.alloc_lds : !tile.lds<64x8xf32>
+  // expected-error @+1 {{takes one i32 row for each of dimension 0 of 'tensor<64x8xf32>', found 'tensor<32xi32>'}}
+  %t = tile.copy_to_lds %v[%c0, %c0] rows %i : tensor<32xi32>, %l : !tile.view<2 x f32>, !tile.lds<64x8xf32> -> !tile.token
+  tile.wait_copies %t : !tile.token
+  tile.return
+}
+
+// -----
+
+tile.kernel @k(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
+  %c0 = arith.constant 0 : i32
+  %i = tile.iota dim 0 : tensor<64xi32>
+  %v = tile.view %p strides [%n, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+  %l = tile.alloc_lds : !tile.lds<64x8xf32>
+  // expected-error @+1 {{gathers rows: dimension 0 has no limit}}
+  %t = tile.copy_to_lds %v[%c0, %c0] rows %i : tensor<64xi32> within [%n, %n], %l : !tile.view<2 x f32>, !tile.lds<64x8xf32> -> !tile.token
   tile.wait_copies %t : !tile.token
   tile.return
 }

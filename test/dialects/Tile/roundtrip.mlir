@@ -260,6 +260,9 @@ tile.kernel @chosen(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 4 : i32} {
   // CHECK: tile.copy_to_lds %{{.*}}[%{{.*}}, %{{.*}}] rows %{{.*}} : !tile.lds<64xi64>, %{{.*}} : <2 x f32>, <64x8xf32> -> !tile.token
   %t = tile.copy_to_lds %v[%c0, %n] rows %rows : !tile.lds<64xi64>, %l : !tile.view<2 x f32>, !tile.lds<64x8xf32> -> !tile.token
   tile.wait_copies %t : !tile.token
+  // CHECK: tile.copy_to_lds %{{.*}}[%{{.*}}, %{{.*}}] rows %{{.*}} : tensor<64xi32>, %{{.*}} : <2 x f32>, <64x8xf32> -> !tile.token
+  %t1 = tile.copy_to_lds %v[%c0, %n] rows %i : tensor<64xi32>, %l : !tile.view<2 x f32>, !tile.lds<64x8xf32> -> !tile.token
+  tile.wait_copies %t1 : !tile.token
   tile.return
 }
 

@@ -1,11 +1,15 @@
 // Rows of 8 that a tile of indices names, in its order; a negative index and one beyond the
-// bound read as zeros.
+// bound read as zeros. Into registers, and into LDS by direct copies.
 // REQUIRES: numpy
 // RUN: %{python} %S/Inputs/gather.py make %t.in.npy %t.rows.npy %t.want.npy
 // RUN: tenon compile %s -o %t.co
 // RUN: tenon sim %t.co --block 128 --arg npy:%t.in.npy --arg npy:%t.rows.npy --arg buf:2048:out=%t.out.npy | FileCheck %s
 // CHECK: 0 findings
 // RUN: %{python} %S/Inputs/arrays.py same %t.want.npy %t.out.npy
+// RUN: sed 's/rows %i : tensor<64xi32>/& {staged}/' %s > %t.staged.mlir
+// RUN: tenon compile %t.staged.mlir -o %t.staged.co
+// RUN: tenon sim %t.staged.co --block 128 --arg npy:%t.in.npy --arg npy:%t.rows.npy --arg buf:2048:out=%t.staged.npy | FileCheck %s
+// RUN: %{python} %S/Inputs/arrays.py same %t.want.npy %t.staged.npy
 
 tile.kernel @k(%in: !tile.ptr<f32>, %rows: !tile.ptr<i32>, %out: !tile.ptr<f32>)
     attributes {waves = 2 : i32} {

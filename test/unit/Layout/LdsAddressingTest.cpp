@@ -250,6 +250,36 @@ TEST(LdsCopy, NarrowRest) {
             (Counts{{4, 16}}));
 }
 
+// Each thread holds the rows that its instructions read.
+TEST(LdsCopy, RowsOfInstructions) {
+  for (auto [rows, rowBytes, waves] : {std::tuple<int, int, int>{128, 256, 4},
+                                       {64, 32, 2},
+                                       {8, 2048, 1},
+                                       {16, 4096, 2},
+                                       {96, 128, 4},
+                                       {16, 64, 4}}) {
+    Layout held = cantFail(copiedRows(rows, rowBytes, waves, {16, 4}));
+    EXPECT_EQ(held.shape(), ArrayRef<int64_t>(int64_t(rows)));
+    LdsLayout lds = LdsLayout::rowMajor({rows, rowBytes}, 8);
+    auto copies = cantFail(planLdsCopies(lds, waves, {16, 4}));
+    ASSERT_EQ(copies.size(), 1u);
+    const LdsCopy &copy = copies.front();
+    EXPECT_EQ(held.numRegisters(), copy.instructions);
+    for (int64_t index = 0; index < copy.instructions; ++index) {
+      for (int64_t thread = 0; thread < 64 * waves; ++thread) {
+        int64_t byte =
+            index * waves * copy.chunkBytes() + thread * copy.laneBytes;
+        EXPECT_EQ(held.coordinates(index, thread % 64, thread / 64)[0],
+                  (*lds.coordinatesAt(byte))[0]);
+      }
+    }
+  }
+  auto refused = copiedRows(64, 192, 4, {16, 4});
+  ASSERT_FALSE(bool(refused));
+  EXPECT_NE(toString(refused.takeError()).find("64 rows of 192 bytes"),
+            std::string::npos);
+}
+
 // Each refusal names the figure that is in the way.
 TEST(LdsCopy, Errors) {
   auto errorOf = [](const LdsLayout &lds, int64_t waves) {
