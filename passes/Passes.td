@@ -108,7 +108,9 @@ def TilePipeline : Pass<"tile-pipeline", "::tenon::tile::KernelOp"> {
 
     The loop is unrolled S times, so that every stage has registers or a place in LDS of
     its own. It may compute beyond its end then, with those zeros; what it carries must be
-    sums of products of tiles that it fetches, which zeros leave as they are. A loop that
+    sums of products of tiles that it fetches, which zeros leave as they are. Where the
+    number of iterations is known, twice S or more, those that S leaves over are
+    computed behind the loop instead. A loop that
     fetches by copies into LDS alone is not unrolled when it has many products (16
     instructions of a wave): the number of the stage goes around at run time. Nor is one
     in which a copy has a `tile.stages` of its own, which is its number of stages. Copies
@@ -120,7 +122,8 @@ def TilePipeline : Pass<"tile-pipeline", "::tenon::tile::KernelOp"> {
 def TilePlanLds : Pass<"tile-plan-lds", "::tenon::tile::KernelOp"> {
   let summary = "Give every LDS buffer its place";
   let description = [{
-    A buffer lives from its first write to its last read. Buffers that never live
+    A buffer lives from its first write to its last read; one that is used in a loop
+    throughout the loop. Buffers that never live
     together may share storage; they do only when that lets more workgroups
     reside on a compute unit, because sharing costs a barrier. All stages of a
     buffer live together, and a copy into one lives until it is waited for. Sets `offset` on

@@ -166,8 +166,15 @@ tenon::assign::exchangeBuffer(Operation *op, RankedTensorType type,
         return emitError(op->getLoc(), "a tile that moves through LDS: ");
       },
       op->getContext(), type.getShape(), type.getElementType());
+  if (!plain) {
+    return failure();
+  }
+  unsigned rank = type.getRank();
+  if (rank < 2) {
+    return plain;
+  }
   FailureOr<target::TargetInfo> target = tile::getTarget(op);
-  if (!plain || failed(target)) {
+  if (failed(target)) {
     return failure();
   }
   layout::BankRules rules = tile::ldsBankRules(*target);
@@ -176,8 +183,7 @@ tenon::assign::exchangeBuffer(Operation *op, RankedTensorType type,
   layout::LdsLayout rowMajor = plain.getLdsLayout();
   std::optional<int64_t> least = conflictsOf(rowMajor, layouts, rules);
   layout::LdsLayout best = rowMajor;
-  unsigned rank = type.getRank();
-  if (!least || rank < 2) {
+  if (!least) {
     return plain;
   }
   // Some bits of the row flip pieces of 16 bytes.
