@@ -159,22 +159,31 @@ moe::rankExpertsSchedules(spec::MoeExpertsOp op,
   while (!direct && tileM < 128 && rows > 0.75 * static_cast<double>(tileM)) {
     tileM *= 2;
   }
+  auto sharing = [&](const GemmSchedule &plain, bool isUp) {
+    return cutSharing(isUp ? op.getInput() : op.getIntermediate(),
+                      isUp ? op.getWidth() : op.getExpertWidth(), tileM, isUp)
+        .value_or(plain);
+  };
   if (tileM <= 32) {
     // All that a wave reads of the weights is on its way at once: up to 3584
     // values along K in seven steps.
-    add(direct, cut(tileM, 32, 512, 1, 1, 4, 7),
-        cut(tileM, 128, 128, 1, 4, 1, 3));
+    GemmSchedule up = cut(tileM, 32, 512, 1, 1, 4, 7);
+    GemmSchedule down = cut(tileM, 128, 128, 1, 4, 1, 3);
+    // Each wave reading 32 rows of FP8 by itself would keep the L1 busier than
+    // the weights do.
+    bool sharesX = tileM == 32 && op.getInput() == spec::Format::FP8;
+    bool sharesMid = tileM == 32 && op.getIntermediate() == spec::Format::FP8;
+    if (sharesX || sharesMid) {
+      add(direct, sharesX ? sharing(up, true) : up,
+          sharesMid ? sharing(down, false) : down);
+    }
+    add(direct, up, down);
     add(direct, cut(tileM, 64, 128, 1, 4, 1, 3),
         cut(tileM, 64, 128, 1, 4, 1, 2));
   } else {
     GemmSchedule up = cut(tileM, 64, 128, 2, 2, 1, 2);
     GemmSchedule down = cut(tileM, 128, 128, 2, 2, 1, 2);
-    add(direct,
-        cutSharing(op.getInput(), op.getWidth(), tileM, /*isUp=*/true)
-            .value_or(up),
-        cutSharing(op.getIntermediate(), op.getExpertWidth(), tileM,
-                   /*isUp=*/false)
-            .value_or(down));
+    add(direct, sharing(up, true), sharing(down, false));
     add(direct, up, down);
   }
   add(direct, cut(tileM, 64, 128, 1, 4, 1, 2), cut(tileM, 64, 128, 1, 4, 1, 2));
