@@ -162,7 +162,7 @@ void ExpertStage::begin(tile::KernelOp kernel) {
     number = t.create<arith::MinSIOp>(
         number, t.create<arith::SubIOp>(t.mul(tiles, count), t.i32(1)));
     dense::XcdOrder order{t, schedule.group, dies(), count, tiles};
-    std::tie(column, row) = order.tileOf(number, t.i32(0));
+    std::tie(column, row) = order.tileOf(number);
   }
   column0 = t.mul(column, t.i32(schedule.tileN));
   Value rest = t.create<arith::SubIOp>(t.i32(width()), column0);

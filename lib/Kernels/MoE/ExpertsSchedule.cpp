@@ -37,9 +37,12 @@ static LogicalResult checkStage(spec::MoeExpertsOp op, StringRef stage,
               "of its slices, found "
            << slice;
   }
-  if (schedule.stagesWeights || schedule.split != 1 || schedule.stagesOfX) {
-    return op.emitOpError(stage) << ": weights go into registers, without "
-                                    "split and stages of their own";
+  if (schedule.stagesWeights || schedule.split != 1 || schedule.stagesOfX ||
+      schedule.walks() || schedule.agprs != 0 || schedule.wavesPerSimd != 0 ||
+      schedule.pinned) {
+    return op.emitOpError(stage)
+           << ": weights go into registers, without split and stages of their "
+              "own, persistent and stream-K forms and register policies";
   }
   if (isDirect && (schedule.group != 0 || schedule.stagesX)) {
     return op.emitOpError(stage)
