@@ -728,6 +728,10 @@ tile::copyRowsLayout(Operation *op, ArrayRef<int64_t> shape, Type element) {
   return std::move(*rows);
 }
 
+bool CopyToLdsOp::hasRowNumbers() {
+  return getRows() && isa<RankedTensorType>(getRows().getType());
+}
+
 LogicalResult CopyToLdsOp::verify() {
   LdsType buffer = getBuffer().getType();
   ViewType view = getView().getType();

@@ -713,21 +713,17 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
 
     With `rows` the rows lie anywhere: dimension 0 is not blocked, and its offset is 0.
 
-    - A tile of `i32` that has an element for each of dimension 0 names rows of the
-      view, as those of `tile.load` do; a negative one arrives as zeros. Its layout is
-      the one in which threads copy (`tenon::tile::copyRowsLayout`), so rows are a
-      power of two of bytes long.
+    - A tile of `i32` names rows of the view, as that of `tile.load` does; a negative
+      one arrives as zeros. It lies where threads copy (`tile::copyRowsLayout`), so
+      rows are a power of two of bytes long.
     - Of an LDS buffer of `i64`, row i begins rows[i] bytes behind the pointer of the
-      view. The view's bound and its first stride do not count, so every row is one
-      that may be read, and there are no limits. The rows are read from LDS when the
-      copy starts.
+      view, whose bound and first stride do not count: every row may be read, and
+      there are no limits. The rows are read from LDS when the copy starts.
 
     ```mlir
     %t = tile.copy_to_lds %v[%i, %k], %b : !tile.view<2 x bf16>, !tile.lds<64x64xbf16> -> !tile.token
     tile.wait_copies %t : !tile.token
     tile.barrier
-    %g = tile.copy_to_lds %v[%c0, %k] rows %r : tensor<64xi32>, %b
-        : !tile.view<2 x bf16>, !tile.lds<64x64xbf16> -> !tile.token
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<I32>:$offsets,
@@ -754,9 +750,7 @@ def Tile_CopyToLdsOp : Tile_Op<"copy_to_lds", [MemoryEffects<[MemRead, MemWrite]
     /// Bytes that a lane may copy per instruction, the most first.
     static ::llvm::ArrayRef<int64_t> getLaneBytes();
     /// Whether `rows` is a tile of row numbers.
-    bool hasRowNumbers() {
-      return getRows() && ::llvm::isa<::mlir::RankedTensorType>(getRows().getType());
-    }
+    bool hasRowNumbers();
   }];
 }
 
