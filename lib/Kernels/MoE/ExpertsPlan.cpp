@@ -32,6 +32,7 @@ public:
 
 private:
   void stageOne(bool direct, Value tiles);
+  void secondOperands(KernelArguments &arguments);
   void stageTwo(bool direct, Value tiles);
   void tokenStage(Value tokens);
   void operands(KernelArguments &arguments, ArrayRef<StringRef> names);
@@ -102,10 +103,8 @@ void ExpertsPlan::stageOne(bool direct, Value tiles) {
                 builder);
 }
 
-void ExpertsPlan::stageTwo(bool direct, Value tiles) {
-  const dense::GemmSchedule &cut = schedule.down;
-  KernelArguments arguments(builder, plan);
-  tileArguments(direct, cut, arguments);
+/// What the second product multiplies.
+void ExpertsPlan::secondOperands(KernelArguments &arguments) {
   operands(arguments, {"w2", "w2_scale"});
   arguments.statedWorkspace(intermediateCodes,
                             elementOf(op.getIntermediate(), builder));
@@ -113,6 +112,13 @@ void ExpertsPlan::stageTwo(bool direct, Value tiles) {
     arguments.statedWorkspace(intermediateScales,
                               Float8E8M0FNUType::get(op.getContext()));
   }
+}
+
+void ExpertsPlan::stageTwo(bool direct, Value tiles) {
+  const dense::GemmSchedule &cut = schedule.down;
+  KernelArguments arguments(builder, plan);
+  tileArguments(direct, cut, arguments);
+  secondOperands(arguments);
   if (op.hasRouteRows()) {
     operands(arguments, {"out"});
   } else if (schedule.atomic) {
@@ -138,13 +144,7 @@ void ExpertsPlan::stageTwo(bool direct, Value tiles) {
 void ExpertsPlan::tokenStage(Value tokens) {
   KernelArguments arguments(builder, plan);
   tileArguments(/*direct=*/true, schedule.down, arguments);
-  operands(arguments, {"w2", "w2_scale"});
-  arguments.statedWorkspace(intermediateCodes,
-                            elementOf(op.getIntermediate(), builder));
-  if (hasScales(op.getIntermediate())) {
-    arguments.statedWorkspace(intermediateScales,
-                              Float8E8M0FNUType::get(op.getContext()));
-  }
+  secondOperands(arguments);
   operands(arguments, {"out"});
   arguments.scalar32("out_stride",
                      plan.floorDiv(plan.strideBytes("out"), plan.constant(16)));
