@@ -4,15 +4,14 @@
 #include "Dlpack.h"
 
 #include <stdexcept>
+#include <unordered_map>
 
 namespace nb = nanobind;
 
 namespace tenon::python {
 
-namespace {
-
 // https://dmlc.github.io/dlpack: the layout is fixed within version 1.
-struct Tensor {
+struct DlArray::Tensor {
   void *data;
   int32_t deviceType;
   int32_t deviceId;
@@ -24,6 +23,24 @@ struct Tensor {
   int64_t *strides; ///< null: row-major
   uint64_t byteOffset;
 };
+
+/// DLPackExchangeAPI, of DLPack 1.2 and later; functions return 0, or set an
+/// error of Python.
+struct DlArray::ExchangeApi {
+  uint32_t major;
+  uint32_t minor;
+  const ExchangeApi *previous; ///< of an older version
+  void *allocate;
+  void *exportManaged;
+  void *import;
+  /// Describes an array, which stays its owner's.
+  int (*view)(void *object, Tensor *tensor);
+  int (*currentStream)(int32_t deviceType, int32_t deviceId, void **stream);
+};
+
+namespace {
+
+using Tensor = DlArray::Tensor;
 
 struct ManagedTensorVersioned {
   uint32_t major;
@@ -85,49 +102,134 @@ std::string DlArray::typeName() const {
   return typeLanes == 1 ? text : text + "x" + std::to_string(typeLanes);
 }
 
+/// What is known of arrays of one type.
+struct DlArray::Source {
+  nb::object type; ///< held, so that its address stays its own
+  const ExchangeApi *api = nullptr;
+  bool mayNeedGradients = false; ///< has `requires_grad`, as torch's
+  bool versioned = true;         ///< `__dlpack__` may know max_version and copy
+};
+
+/// The table of functions that a type offers instead of `__dlpack__`, in a
+/// version whose layout is known.
+static const DlArray::ExchangeApi *exchangeApi(nb::handle type) {
+  nb::object capsule =
+      nb::getattr(type, "__dlpack_c_exchange_api__", nb::none());
+  if (!PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
+    return nullptr;
+  }
+  auto *api = static_cast<const DlArray::ExchangeApi *>(
+      PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  while (api && api->major != 1) {
+    api = api->previous;
+  }
+  return api && api->view && api->currentStream ? api : nullptr;
+}
+
+DlArray::Source &DlArray::sourceOf(nb::handle object) {
+  // Never destroyed: Python may end before.
+  static auto &known = *new std::unordered_map<PyObject *, Source>;
+  nb::handle type = object.type();
+  auto [found, isNew] = known.try_emplace(type.ptr());
+  if (isNew) {
+    found->second.type = nb::borrow(type);
+    found->second.api = exchangeApi(type);
+    found->second.mayNeedGradients = nb::hasattr(type, "requires_grad");
+  }
+  return found->second;
+}
+
+/// `object.__dlpack__(stream=stream)`, with max_version and copy if
+/// \p versioned. Throws what it raises.
+static nb::object call(nb::handle object, nb::handle stream, bool versioned) {
+  // Made once, and never destroyed: Python may end before.
+  struct Names {
+    nb::object method = nb::str("__dlpack__");
+    nb::object version = nb::make_tuple(1, 0);
+    nb::object plain = nb::make_tuple("stream");
+    nb::object versioned = nb::make_tuple("stream", "max_version", "copy");
+  };
+  static const Names &names = *new Names;
+  PyObject *arguments[] = {object.ptr(), stream.ptr(), names.version.ptr(),
+                           Py_False};
+  PyObject *result = PyObject_VectorcallMethod(
+      names.method.ptr(), arguments, 1,
+      (versioned ? names.versioned : names.plain).ptr());
+  if (!result) {
+    throw nb::python_error();
+  }
+  return nb::steal(result);
+}
+
 /// Calls `__dlpack__` of \p object, of a version that has no keyword for each
 /// wish with those that it has.
-static nb::object exported(nb::handle object, bool onHost, uint64_t stream) {
-  nb::object method = nb::getattr(object, "__dlpack__", nb::none());
-  if (method.is_none()) {
-    throw std::runtime_error(
-        std::string("has no __dlpack__: it is a ") +
-        nb::str(nb::getattr(object.type(), "__name__")).c_str());
-  }
+nb::object DlArray::exported(nb::handle object, Source &source, bool onHost,
+                             uint64_t stream) {
   // ROCm counts streams as DLPack does: 0 is the default stream. On the host
-  // there are none, wherever the array is wanted.
-  nb::object place = nb::getattr(object, "__dlpack_device__", nb::none());
-  if (!place.is_none()) {
-    onHost |= nb::cast<int>(nb::object(place())[0]) == int(DlDevice::Cpu);
-  }
+  // there are none.
   nb::object wanted = onHost ? nb::none() : nb::object(nb::int_(stream));
-  auto call = [&](bool versioned) {
-    nb::dict keywords;
-    keywords["stream"] = wanted;
-    if (versioned) {
-      keywords["max_version"] = nb::make_tuple(1, 0);
-      keywords["copy"] = false;
-    }
-    return nb::object(method(**keywords));
-  };
-  try {
-    return call(true);
-  } catch (nb::python_error &error) {
-    if (!error.matches(PyExc_TypeError)) {
+  while (true) {
+    try {
+      return call(object, wanted, source.versioned);
+    } catch (nb::python_error &error) {
+      if (!nb::hasattr(object, "__dlpack__")) {
+        throw std::runtime_error(
+            std::string("has no __dlpack__: it is a ") +
+            nb::str(nb::getattr(object.type(), "__name__")).c_str());
+      }
+      if (source.versioned && error.matches(PyExc_TypeError)) {
+        source.versioned = false;
+        continue;
+      }
+      // An array of the host may refuse a stream, wherever it is wanted.
+      nb::object place =
+          wanted.is_none()
+              ? nb::none()
+              : nb::getattr(object, "__dlpack_device__", nb::none());
+      if (!place.is_none() &&
+          nb::cast<int>(nb::object(place())[0]) == int(DlDevice::Cpu)) {
+        wanted = nb::none();
+        continue;
+      }
       throw std::runtime_error(std::string("cannot be shared: ") +
                                nb::str(error.value()).c_str());
     }
   }
-  try {
-    return call(false);
-  } catch (nb::python_error &error) {
-    throw std::runtime_error(std::string("cannot be shared: ") +
-                             nb::str(error.value()).c_str());
+}
+
+bool DlArray::view(nb::handle object, const Source &source, uint64_t stream) {
+  // What wants gradients is refused by `__dlpack__`, with torch's own words.
+  if (!source.api || (source.mayNeedGradients &&
+                      nb::cast<bool>(nb::getattr(object, "requires_grad")))) {
+    return false;
   }
+  auto check = [](int failed) {
+    if (failed) {
+      nb::python_error error;
+      throw std::runtime_error(std::string("cannot be shared: ") +
+                               nb::str(error.value()).c_str());
+    }
+  };
+  Tensor tensor = {};
+  check(source.api->view(object.ptr(), &tensor));
+  if (static_cast<DlDevice>(tensor.deviceType) != DlDevice::Cpu) {
+    void *current = nullptr;
+    check(source.api->currentStream(tensor.deviceType, tensor.deviceId,
+                                    &current));
+    if (reinterpret_cast<uint64_t>(current) != stream) {
+      return false; // `__dlpack__` makes one stream wait for the other
+    }
+  }
+  owner = nb::borrow(object);
+  describe(tensor);
+  return true;
 }
 
 DlArray::DlArray(nb::handle object, bool onHost, uint64_t stream) {
-  adopt(exported(object, onHost, stream));
+  Source &source = sourceOf(object);
+  if (!view(object, source, stream)) {
+    adopt(exported(object, source, onHost, stream));
+  }
 }
 
 /// The deleter of a capsule that has been taken over under another name.
@@ -165,15 +267,19 @@ void DlArray::adopt(nb::object capsule) {
     throw std::runtime_error("has a __dlpack__ that returns no DLPack capsule");
   }
   owner = std::move(capsule);
-  address = reinterpret_cast<uint64_t>(tensor->data) + tensor->byteOffset;
-  device = static_cast<DlDevice>(tensor->deviceType);
-  deviceId = tensor->deviceId;
-  typeCode = tensor->typeCode;
-  typeBits = tensor->typeBits;
-  typeLanes = tensor->typeLanes;
-  sizes.assign(tensor->shape, tensor->shape + tensor->rank);
-  if (tensor->strides) {
-    strides.assign(tensor->strides, tensor->strides + tensor->rank);
+  describe(*tensor);
+}
+
+void DlArray::describe(const Tensor &tensor) {
+  address = reinterpret_cast<uint64_t>(tensor.data) + tensor.byteOffset;
+  device = static_cast<DlDevice>(tensor.deviceType);
+  deviceId = tensor.deviceId;
+  typeCode = tensor.typeCode;
+  typeBits = tensor.typeBits;
+  typeLanes = tensor.typeLanes;
+  sizes.assign(tensor.shape, tensor.shape + tensor.rank);
+  if (tensor.strides) {
+    strides.assign(tensor.strides, tensor.strides + tensor.rank);
   } else {
     strides.resize(sizes.size());
     int64_t stride = 1;

@@ -1,9 +1,10 @@
 //===- Dlpack.h - Arrays of any framework -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The binary interface of DLPack 1.x, and the import of an array through
-// `__dlpack__`. Nothing is copied: what cannot be had without a copy is an
-// error.
+// The binary interface of DLPack 1.x, and the import of an array through the
+// functions that its type offers (`__dlpack_c_exchange_api__`), or through
+// `__dlpack__`, which takes microseconds. Nothing is copied: what cannot be had
+// without a copy is an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,10 +47,21 @@ public:
   /// "float32", "bfloat16", "uint8" ...
   std::string typeName() const;
 
-private:
-  void adopt(nanobind::object capsule);
+  struct Tensor;
+  struct ExchangeApi;
 
-  nanobind::object owner; ///< the capsule, which frees the array with itself
+private:
+  struct Source;
+  static Source &sourceOf(nanobind::handle object);
+  static nanobind::object exported(nanobind::handle object, Source &source,
+                                   bool onHost, uint64_t stream);
+  /// Takes \p object through the functions of its type, if there are any and
+  /// its work is on \p stream.
+  bool view(nanobind::handle object, const Source &source, uint64_t stream);
+  void adopt(nanobind::object capsule);
+  void describe(const Tensor &tensor);
+
+  nanobind::object owner; ///< the array, or a capsule that frees it with itself
 };
 
 } // namespace tenon::python

@@ -39,9 +39,11 @@ Kernel::Kernel(std::shared_ptr<Device> given, const std::string &op,
   expected.resize(tenon_kernel_operand_count(handle));
   for (uint32_t index = 0; index < expected.size(); ++index) {
     check(tenon_kernel_operand(handle, index, &expected[index]));
+    operandKeys.push_back(nb::str(expected[index].name));
+    hasLayouts |= *expected[index].layout != '\0';
   }
   for (uint32_t index = 0; index < tenon_kernel_scalar_count(handle); ++index) {
-    scalarNames.emplace_back(tenon_kernel_scalar(handle, index));
+    scalarKeys.push_back(nb::str(tenon_kernel_scalar(handle, index)));
   }
 }
 
@@ -73,7 +75,13 @@ nb::list Kernel::operands() const {
   return result;
 }
 
-std::vector<std::string> Kernel::scalars() const { return scalarNames; }
+std::vector<std::string> Kernel::scalars() const {
+  std::vector<std::string> names;
+  for (const nb::str &key : scalarKeys) {
+    names.push_back(key.c_str());
+  }
+  return names;
+}
 
 /// Refuses memory that the device cannot reach.
 static void checkPlace(const DlArray &array, const Device &device) {
@@ -111,6 +119,34 @@ static void denseView(const tenon_operand &operand,
   }
 }
 
+/// What \p given has under \p key, or a null handle if that is nothing or None.
+static nb::handle valueOf(const nb::dict &given, const nb::str &key) {
+  nb::handle value = PyDict_GetItemWithError(given.ptr(), key.ptr());
+  if (!value && PyErr_Occurred()) {
+    throw nb::python_error();
+  }
+  return value.is_none() ? nb::handle() : value;
+}
+
+/// Refuses the first entry of \p given that is none of \p keys, unless it is
+/// None; \p taken entries are known.
+static void checkKnown(const Kernel &kernel, const std::string &op,
+                       const nb::dict &given, size_t taken,
+                       const std::vector<nb::str> &keys) {
+  if (given.size() == taken) {
+    return;
+  }
+  for (auto [name, value] : given) {
+    bool known = std::any_of(keys.begin(), keys.end(), [&](const nb::str &key) {
+      return name.equal(key);
+    });
+    if (!known && !value.is_none()) {
+      raiseOperand(op, textOf(name),
+                   "is none of this kernel, " + kernel.name());
+    }
+  }
+}
+
 void Kernel::bind(Call &call, nb::dict arrays, nb::dict scalars,
                   uint64_t stream) {
   const bool onHost = !device->isHip();
@@ -128,10 +164,8 @@ void Kernel::bind(Call &call, nb::dict arrays, nb::dict scalars,
   };
   for (size_t index = 0; index < count; ++index) {
     const tenon_operand &operand = expected[index];
-    nb::object object = arrays.contains(operand.name)
-                            ? nb::object(arrays[operand.name])
-                            : nb::none();
-    if (object.is_none()) {
+    nb::handle object = valueOf(arrays, operandKeys[index]);
+    if (!object) {
       raiseOperand(op, operand.name,
                    "is missing: expected " + describe(operand));
     }
@@ -144,7 +178,7 @@ void Kernel::bind(Call &call, nb::dict arrays, nb::dict scalars,
       }
       if (*operand.layout == '\0') {
         OperandView &view = call.views[index] = viewAs(operand, array);
-        for (uint32_t dim = 0; dim < operand.rank; ++dim) {
+        for (uint32_t dim = 0; hasLayouts && dim < operand.rank; ++dim) {
           if (operand.sizes[dim] < 0) {
             symbols.emplace(operand.symbols[dim], view.sizes[dim]);
           }
@@ -178,36 +212,20 @@ void Kernel::bind(Call &call, nb::dict arrays, nb::dict scalars,
     tensor.strides = call.views[index].strides.data();
     tensor.layout = *operand.layout == '\0' ? nullptr : operand.layout;
   }
-  for (auto [name, value] : arrays) {
-    bool known = false;
-    for (const tenon_operand &operand : expected) {
-      known |= textOf(name) == operand.name;
-    }
-    if (!known && !value.is_none()) {
-      raiseOperand(op, textOf(name), "is none of this kernel, " + this->name());
-    }
-  }
-  for (const std::string &name : scalarNames) {
-    nb::object value = scalars.contains(name.c_str())
-                           ? nb::object(scalars[name.c_str()])
-                           : nb::none();
-    if (value.is_none()) {
-      raiseOperand(op, name, "is missing: expected an integer");
+  checkKnown(*this, op, arrays, count, operandKeys);
+  for (const nb::str &key : scalarKeys) {
+    nb::handle value = valueOf(scalars, key);
+    if (!value) {
+      raiseOperand(op, key.c_str(), "is missing: expected an integer");
     }
     int64_t number = 0;
     if (!nb::try_cast(value, number)) {
-      raiseOperand(op, name,
+      raiseOperand(op, key.c_str(),
                    "expected an integer, found " + textOf(nb::repr(value)));
     }
     call.scalars.push_back(number);
   }
-  for (auto [name, value] : scalars) {
-    std::string text = textOf(name);
-    if (!value.is_none() && std::find(scalarNames.begin(), scalarNames.end(),
-                                      text) == scalarNames.end()) {
-      raiseOperand(op, text, "is none of this kernel, " + this->name());
-    }
-  }
+  checkKnown(*this, op, scalars, scalarKeys.size(), scalarKeys);
   call.arguments.struct_bytes = sizeof(call.arguments);
   call.arguments.operands = call.tensors.data();
   call.arguments.operand_count = count;

@@ -15,6 +15,9 @@ using namespace tenon::python;
 
 NB_MODULE(_tenon, module) {
   module.doc() = "The C interface of the Tenon runtime.";
+  // Caches of other packages, as those of torch.compile, may hold kernels past
+  // the end.
+  nb::set_leak_warnings(false);
   module.attr("version") = tenon_version();
 
   nb::class_<Runtime>(

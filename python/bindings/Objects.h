@@ -103,7 +103,9 @@ private:
   tenon_kernel *handle = nullptr;
   std::string op;
   std::vector<tenon_operand> expected;
-  std::vector<std::string> scalarNames;
+  /// Names as Python has them, of `expected` and of the scalars.
+  std::vector<nanobind::str> operandKeys, scalarKeys;
+  bool hasLayouts = false; ///< some operand is reordered
 };
 
 /// str() of \p object.

@@ -70,10 +70,9 @@ class Array:
     def __dlpack_device__(self):
         return ROCM, 0
 
-    def __dlpack__(self, stream=None):
-        self.streams = stream
+    def describe(self):
         self.shape = (ctypes.c_int64 * self.array.ndim)(*self.array.shape)
-        self.tensor = Tensor(
+        return Tensor(
             self.address,
             ROCM,
             0,
@@ -87,4 +86,56 @@ class Array:
             None,
             None,
         )
+
+    def __dlpack__(self, stream=None):
+        self.stream = stream
+        self.tensor = self.describe()
         return capsule(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+def view(array, out):
+    """DLPackDLTensorFromPyObjectNoSync; the last two members are none of a DLTensor."""
+    described = array.describe()
+    ctypes.memmove(out, ctypes.byref(described), Tensor.context.offset)
+    return 0
+
+
+@ctypes.PYFUNCTYPE(
+    ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)
+)
+def current_stream(device_type, device_id, out):
+    """DLPackCurrentWorkStream."""
+    out[0] = Exchanged.current
+    return 0
+
+
+class ExchangeApi(ctypes.Structure):
+    """DLPackExchangeAPI, as a framework of version 1.2 of DLPack has it."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("export_managed", ctypes.c_void_p),
+        ("import_managed", ctypes.c_void_p),
+        ("view", type(view)),
+        ("current_stream", type(current_stream)),
+    ]
+
+
+exchange_api = ExchangeApi(1, 3, None, None, None, None, view, current_stream)
+# Of a later major version, whose layout nobody knows, behind which this one stands.
+later_api = ExchangeApi(2, 0, ctypes.addressof(exchange_api))
+# A capsule keeps the address of its name.
+EXCHANGE_API = b"dlpack_exchange_api"
+
+
+class Exchanged(Array):
+    """An array of a framework that offers functions instead of `__dlpack__`."""
+
+    current = None  # the stream on which the framework works
+    __dlpack_c_exchange_api__ = capsule(
+        ctypes.addressof(later_api), EXCHANGE_API, None
+    )

@@ -44,6 +44,26 @@ class Hip(unittest.TestCase):
         with self.assertRaisesRegex(tenon.Error, "qkv.*device hip:0 does not use"):
             tenon.ops.kda_decode(self.device, statics={"H": HEADS}, **given)
 
+    def test_exchange(self):
+        """Arrays are taken without `__dlpack__` where their work is on the stream of the
+        launch; else the framework is told that stream."""
+        stream = ctypes.c_void_p()
+        hip.call("hipStreamCreate", ctypes.byref(stream))
+        for current in (None, stream.value):
+            hip.Exchanged.current = current
+            for where in (None, stream.value):
+                given = kda.operands(3, HEADS)
+                arrays = {name: hip.Exchanged(array) for name, array in given.items()}
+                tenon.ops.kda_decode(
+                    self.device, statics={"H": HEADS}, stream=where, **arrays
+                )
+                self.device.synchronize()
+                self.check(arrays, given)
+                told = {getattr(array, "stream", "not") for array in arrays.values()}
+                self.assertEqual(told, {"not"} if where == current else {where or 0})
+        hip.Exchanged.current = None
+        hip.call("hipStreamDestroy", stream)
+
     def test_replay(self):
         """A captured step is replayed with other values and slots."""
         given = kda.operands(3, HEADS, slots=8)

@@ -98,6 +98,42 @@ class TorchOperators(unittest.TestCase):
             np.testing.assert_array_equal(array, other[name], name)
         self.assertFalse((given["out"] == 0x7FC0).any())
 
+    @unittest.skipUnless(
+        hasattr(torch.library, "opcheck"), "torch is older than 2.4"
+    )
+    def test_compiled(self):
+        """A graph that torch traces holds the operator and writes the same operands."""
+        given = kda.operands(3, HEADS)
+        other = {name: array.copy() for name, array in given.items()}
+        arguments = {name: tensor(array) for name, array in other.items()}
+        torch.ops.tenon.kda_decode(**arguments, statics=f"H={HEADS}")
+
+        def step(operands):
+            torch.ops.tenon.kda_decode(**operands, statics=f"H={HEADS}")
+            return operands["out"] + 1
+
+        traced = torch.compile(step, backend="aot_eager", fullgraph=True)
+        plus = traced({name: tensor(array) for name, array in given.items()})
+        for name, array in given.items():
+            np.testing.assert_array_equal(array, other[name], name)
+        self.assertTrue(torch.equal(plus, tensor(given["out"]) + 1))
+
+    @unittest.skipUnless(
+        hasattr(torch.library, "opcheck"), "torch is older than 2.4"
+    )
+    def test_opcheck(self):
+        """What torch itself checks of an operator: schema, fake, aliasing."""
+        for op, operands, integers in (
+            ("kda_decode", kda.operands(3, HEADS), {}),
+            ("kda_prefill", prefill_operands(), {"max_seq_len": 70}),
+        ):
+            arguments = {name: tensor(array) for name, array in operands.items()}
+            torch.library.opcheck(
+                getattr(torch.ops.tenon, op).default,
+                (),
+                dict(arguments, **integers, statics=f"H={HEADS}"),
+            )
+
     def test_errors(self):
         """A kernel that is not there, and an operand that does not fit, are errors."""
         arguments = {n: tensor(a) for n, a in kda.operands(3, HEADS).items()}
