@@ -176,7 +176,9 @@ void GemmKernel::writeTile() {
     SmallVector<Value> sums = product.accumulate(
         shareOfDepth(t, schedule, share, product.depth, product.traits.depth));
     SplitSums(t, schedule, args, tile, share, rows)
-        .finish(sums, [&](ValueRange totals) { finish(totals); });
+        .finish(sums, [&](ValueRange totals, Value firstRow) {
+          finishRows(totals, firstRow);
+        });
     return;
   }
   if (schedule.group > 0) {

@@ -89,6 +89,16 @@ layout::Layout dense::sumLayout(const GemmSchedule &schedule, int64_t slices,
   return llvm::cantFail(layout::Layout::repeat(spread, replicas));
 }
 
+int64_t dense::rowsAtATime(const GemmSchedule &schedule, int64_t parts,
+                           int64_t most) {
+  int64_t threads = schedule.waves() * 64;
+  int64_t rows = schedule.tileM;
+  while (rows % 2 == 0 && rows * schedule.tileN * parts > most * threads) {
+    rows /= 2;
+  }
+  return rows;
+}
+
 /// The sums of share 0 on, as [share and part, row, column]: rows that are not
 /// computed lie behind all others, beyond the bound.
 Value SplitSums::view(Value number, int64_t dims) {
@@ -109,12 +119,15 @@ Value SplitSums::view(Value number, int64_t dims) {
                 t.create<arith::SubIOp>(end, skipped));
 }
 
-SmallVector<Value> SplitSums::addShares() {
+/// The totals of \p count rows from \p firstRow on.
+SmallVector<Value> SplitSums::addShares(Value firstRow, int64_t count) {
   // As many loads are on their way together as there are registers for.
   static constexpr int64_t registers = 128;
-  // A tile may have fewer elements than there are threads.
-  int64_t perShare = std::max<int64_t>(
-      1, parts * schedule.tileM * schedule.tileN / (schedule.waves() * 64));
+  GemmSchedule slice = schedule;
+  slice.tileM = count;
+  // There may be fewer elements than there are threads.
+  int64_t perShare = std::max<int64_t>(1, parts * count * schedule.tileN /
+                                              (schedule.waves() * 64));
   int64_t together = std::max<int64_t>(1, registers / perShare);
   Value zero = t.i32(0);
   Value all = view(zero, 3);
@@ -125,18 +138,18 @@ SmallVector<Value> SplitSums::addShares() {
   while (run > 1 && perShare < run * parts) {
     run /= 2;
   }
-  layout::Layout placed = sumLayout(schedule, 1, run);
+  layout::Layout placed = sumLayout(slice, 1, run);
   auto layout = tile::LayoutAttr::get(context, placed);
-  auto sumType = RankedTensorType::get(
-      {schedule.tileM, schedule.tileN}, t.builder().getF32Type(),
-      tile::LayoutAttr::get(context, placed.slice({0})));
+  auto sumType =
+      RankedTensorType::get({count, schedule.tileN}, t.builder().getF32Type(),
+                            tile::LayoutAttr::get(context, placed.slice({0})));
   SmallVector<Value> totals;
   for (int64_t first = 0; first < schedule.split; first += together) {
     int64_t end = std::min(first + together, schedule.split);
     SmallVector<Value> loaded;
     for (int64_t number = first * parts; number < end * parts; ++number) {
-      Value load = t.load(all, {t.i32(number), zero, zero},
-                          {1, schedule.tileM, schedule.tileN}, layout);
+      Value load = t.load(all, {t.i32(number), firstRow, zero},
+                          {1, count, schedule.tileN}, layout);
       cast<tile::LoadOp>(load.getDefiningOp()).setCoherent(true);
       loaded.push_back(load);
     }
@@ -155,8 +168,7 @@ SmallVector<Value> SplitSums::addShares() {
   return totals;
 }
 
-void SplitSums::finish(ValueRange sums,
-                       llvm::function_ref<void(ValueRange)> finish) {
+void SplitSums::finish(ValueRange sums, FinishRows finishRows) {
   parts = static_cast<int64_t>(sums.size());
   Value zero = t.i32(0);
   for (auto [part, sum] : llvm::enumerate(sums)) {
@@ -174,5 +186,15 @@ void SplitSums::finish(ValueRange sums,
   auto branch = t.create<scf::IfOp>(isLast, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(t.builder());
   t.builder().setInsertionPointToStart(branch.thenBlock());
-  finish(addShares());
+  // Beside the totals of large tiles there are no registers for other sums.
+  constexpr int64_t manySums = 64;
+  int64_t count = rowsAtATime(schedule, parts, manySums);
+  if (count == schedule.tileM) {
+    finishRows(addShares(zero, count), zero);
+    return;
+  }
+  auto loop = t.create<scf::ForOp>(zero, rows, t.i32(count));
+  t.builder().setInsertionPointToStart(loop.getBody());
+  Value firstRow = loop.getInductionVar();
+  finishRows(addShares(firstRow, count), firstRow);
 }

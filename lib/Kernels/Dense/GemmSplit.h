@@ -41,6 +41,14 @@ DepthRange shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
 layout::Layout sumLayout(const GemmSchedule &schedule, int64_t slices,
                          int64_t run);
 
+/// Rows of a tile of \p parts sums that are added up together, where a lane
+/// should have \p most sums of them: all of the tile's, or a part of them.
+int64_t rowsAtATime(const GemmSchedule &schedule, int64_t parts, int64_t most);
+
+/// What becomes of the totals of the rows from \p firstRow on.
+using FinishRows =
+    llvm::function_ref<void(mlir::ValueRange totals, mlir::Value firstRow)>;
+
 /// The sums of all shares of a tile.
 class SplitSums {
 public:
@@ -53,13 +61,13 @@ public:
         rows(rows) {}
 
   /// Leaves \p sums to the workgroup that arrives last, which adds those of all
-  /// shares in the order of the shares and calls \p finish with the totals.
-  void finish(mlir::ValueRange sums,
-              llvm::function_ref<void(mlir::ValueRange)> finish);
+  /// shares in the order of the shares and calls \p finishRows with the totals,
+  /// of all rows or of some after the other.
+  void finish(mlir::ValueRange sums, FinishRows finishRows);
 
 private:
   mlir::Value view(mlir::Value number, int64_t dims);
-  llvm::SmallVector<mlir::Value> addShares();
+  llvm::SmallVector<mlir::Value> addShares(mlir::Value firstRow, int64_t count);
 
   TileBuilder &t;
   const GemmSchedule &schedule;

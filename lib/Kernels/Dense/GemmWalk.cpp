@@ -126,16 +126,10 @@ Value StreamWalk::view(Value slot, int64_t part, Value bytes) {
                 {b.getIndexAttr(schedule.tileN), b.getIndexAttr(1)}, bytes);
 }
 
-/// Rows of a tile that are added up together: all, unless lanes would have many
-/// sums of them.
-int64_t StreamWalk::rowsAtATime() const {
+/// Rows of a tile that are added up together.
+int64_t StreamWalk::rowsOfSlice() const {
   constexpr int64_t manySums = 32;
-  int64_t threads = schedule.waves() * 64;
-  int64_t rows = schedule.tileM;
-  while (rows % 2 == 0 && rows * schedule.tileN * parts > manySums * threads) {
-    rows /= 2;
-  }
-  return rows;
+  return rowsAtATime(schedule, parts, manySums);
 }
 
 /// The sums that \p count runs from the one at \p firstOwner on have left of
@@ -143,7 +137,7 @@ int64_t StreamWalk::rowsAtATime() const {
 SmallVector<Value> StreamWalk::addParts(Value firstOwner, Value count,
                                         Value rows, Value firstRow) {
   GemmSchedule slice = schedule;
-  slice.tileM = rowsAtATime();
+  slice.tileM = rowsOfSlice();
   // There may be fewer elements than there are threads.
   int64_t perRun = std::max<int64_t>(1, parts * slice.tileM * slice.tileN /
                                             (schedule.waves() * 64));
@@ -200,7 +194,7 @@ SmallVector<Value> StreamWalk::addParts(Value firstOwner, Value count,
 
 void StreamWalk::finish(ValueRange sums, Value rows,
                         llvm::function_ref<void(ValueRange)> finishWhole,
-                        Finish finishRows) {
+                        FinishRows finishRows) {
   parts = static_cast<int64_t>(sums.size());
   Value steps = args.lookup("steps");
   Value own = minus(t, to, from);
@@ -236,7 +230,7 @@ void StreamWalk::finish(ValueRange sums, Value rows,
   auto isLast = t.create<scf::IfOp>(equal(t, before, minus(t, count, t.i32(1))),
                                     /*withElseRegion=*/false);
   t.builder().setInsertionPointToStart(isLast.thenBlock());
-  auto loop = t.create<scf::ForOp>(zero, rows, t.i32(rowsAtATime()));
+  auto loop = t.create<scf::ForOp>(zero, rows, t.i32(rowsOfSlice()));
   t.builder().setInsertionPointToStart(loop.getBody());
   Value firstRow = loop.getInductionVar();
   finishRows(addParts(first, count, rows, firstRow), firstRow);

@@ -38,21 +38,17 @@ public:
   DepthRange enter(mlir::Value number, mlir::Value depth,
                    std::optional<int64_t> knownDepth);
 
-  /// What becomes of totals, those of the rows from \p firstRow on.
-  using Finish =
-      llvm::function_ref<void(mlir::ValueRange totals, mlir::Value firstRow)>;
-
   /// Finishes the tile that was entered last, of which \p rows rows are
   /// computed: by \p finishWhole with \p sums when the run has all of its
   /// steps, else by \p finishRows in the workgroup that arrives last.
   void finish(mlir::ValueRange sums, mlir::Value rows,
               llvm::function_ref<void(mlir::ValueRange)> finishWhole,
-              Finish finishRows);
+              FinishRows finishRows);
 
 private:
   mlir::Value ownerOf(mlir::Value step);
   mlir::Value view(mlir::Value slot, int64_t part, mlir::Value bytes);
-  int64_t rowsAtATime() const;
+  int64_t rowsOfSlice() const;
   llvm::SmallVector<mlir::Value> addParts(mlir::Value firstOwner,
                                           mlir::Value count, mlir::Value rows,
                                           mlir::Value firstRow);
