@@ -164,7 +164,8 @@ def TileSchedule : Pass<"tile-schedule", "::tenon::tile::KernelOp"> {
       the order of these. Sums are added up in the same order.
     - `"prefetch"`: so, and in a loop that carries the sums the products of the last step
       stand at the head of the next iteration, while the reads behind the barrier are
-      under way. The operands of that step are carried in registers.
+      under way. The operands of that step are carried in registers. Of products with
+      scales there are no registers to spare: they are interleaved within a step.
     - `"balanced"`: so, and the priority of a wave falls from the first slot to the last,
       so that the waves of a SIMD keep pace and none issues its copies late.
     - `"ping-pong"`: of two waves on each SIMD, in groups of the first and the second half
@@ -172,7 +173,7 @@ def TileSchedule : Pass<"tile-schedule", "::tenon::tile::KernelOp"> {
       memory accesses of a step along k become phases with a barrier after each, and a
       barrier for the second group alone in front of the loop sets it one phase behind;
       one for the first group behind the loop brings them together again. Needs a loop
-      that carries the sums of products without scales, with one barrier.
+      that carries the sums, with one barrier for each step.
 
     Comes after tile-insert-barriers: it moves nothing across a barrier or a wait.
     A copy does leave a `tile.order_fence` behind: its order is counted anew.

@@ -9,6 +9,7 @@
 using namespace mlir;
 using namespace tenon;
 using schedule::Interleaver;
+using schedule::Interval;
 
 namespace tenon {
 #define GEN_PASS_DEF_TILESCHEDULE
@@ -18,72 +19,127 @@ namespace tenon {
 static constexpr llvm::StringLiteral scheduleName = "tile.schedule";
 
 namespace {
-/// Copies and products between two points that order LDS, such as barriers.
-struct Interval {
-  SmallVector<tile::CopyToLdsOp> copies;
-  SmallVector<tile::MmaOp> products;
-};
-
 struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
+  /// Puts the products of \p interval behind what all of them read, where
+  /// nothing in between uses their sums.
+  static void gather(Interval &interval) {
+    tile::MmaOp last = interval.products.back();
+    bool isFree = llvm::all_of(interval.products, [&](tile::MmaOp product) {
+      return llvm::all_of(product->getUsers(), [&](Operation *user) {
+        return user->getBlock() != last->getBlock() ||
+               llvm::is_contained(interval.products, user) ||
+               last->isBeforeInBlock(user);
+      });
+    });
+    if (isFree) {
+      for (tile::MmaOp product : ArrayRef(interval.products).drop_back()) {
+        product->moveBefore(last);
+      }
+    }
+  }
+
   /// The steps along k that all products of \p interval can be cut into, or 0
-  /// when they cannot.
+  /// when they cannot take turns with anything. Those of operands that are made
+  /// of codes are one step.
   int64_t stepsOf(Interval &interval) {
     tile::MmaOp first = interval.products.front();
     if (!first.getInstruction()) {
       return 0;
     }
     ArrayRef<int64_t> instruction = *first.getInstruction();
+    bool isCut = true;
+    auto isThere = [&](Value value) {
+      Operation *maker = value ? value.getDefiningOp() : nullptr;
+      return !maker || maker->getBlock() != first->getBlock() ||
+             maker->isBeforeInBlock(first);
+    };
     for (tile::MmaOp product : interval.products) {
       auto lhs = cast<RankedTensorType>(product.getLhs().getType());
-      Operation *sum = product.getAccumulator().getDefiningOp();
-      bool inTime = !sum || sum->getBlock() != first->getBlock() ||
-                    sum->isBeforeInBlock(first);
       if (lhs.getRank() != 2 || product.getDepth() != first.getDepth() ||
-          product.getContractionOrder().steps != 1 ||
-          product.getInstruction() != first.getInstruction() || !inTime ||
+          product.getInstruction() != first.getInstruction() ||
+          !llvm::all_of(product.getOperands(), isThere) ||
           !tile::getLayout(product.getType())) {
         return 0;
       }
+      bool ordered = product.getContractionOrder().steps == 1;
       for (Value operand : {product.getLhs(), product.getRhs()}) {
-        auto load = operand.getDefiningOp<tile::LdsLoadOp>();
+        auto load = schedule::readOf(operand);
         if (!load || load.getOffsets() ||
             load->getBlock() != first->getBlock() ||
-            !load->isBeforeInBlock(first) ||
             !llvm::all_of(load->getUsers(), [&](Operation *user) {
-              return llvm::is_contained(interval.products, user);
+              return isOperandOf(interval, user);
             })) {
           return 0;
         }
+        ordered &= load.getResult() == operand;
       }
+      isCut &= ordered;
     }
-    return first.getDepth() / instruction[1];
+    return isCut ? first.getDepth() / instruction[1] : 1;
   }
 
-  /// Whether \p interval is what a loop's body does, and its sums those that
-  /// the loop carries. Scales are of this iteration.
-  bool carriesSums(Interval &interval) {
-    auto loop = dyn_cast<scf::ForOp>(interval.products.front()->getParentOp());
-    return loop && llvm::all_of(interval.products, [&](tile::MmaOp product) {
-             auto sum = dyn_cast<BlockArgument>(product.getAccumulator());
-             return !product.getLhsScale() && !product.getRhsScale() && sum &&
-                    sum.getOwner() == loop.getBody() && sum.hasOneUse() &&
-                    product->hasOneUse() &&
-                    loop.getTiedLoopYieldedValue(sum)->get() ==
-                        product.getResult();
-           });
+  static bool hasScales(Interval &interval) {
+    return llvm::any_of(interval.products, [](tile::MmaOp product) {
+      return product.getLhsScale() || product.getRhsScale() ||
+             product.getLhs().getDefiningOp<tile::DequantizeOp>() ||
+             product.getRhs().getDefiningOp<tile::DequantizeOp>();
+    });
   }
 
-  /// Whether \p interval is all that its loop's body does with LDS, behind a
-  /// wait and one barrier.
-  bool fillsLoop(Interval &interval) {
-    bool begins = false;
-    int64_t copies = 0;
-    for (Operation &op : *interval.products.front()->getBlock()) {
-      if (auto barrier = dyn_cast<tile::BarrierOp>(op)) {
-        if (begins || copies != 0) {
+  /// Whether \p op is a product of \p interval, or makes operands of these.
+  static bool isOperandOf(Interval &interval, Operation *op) {
+    if (isa<tile::DequantizeOp>(op)) {
+      return llvm::all_of(op->getUsers(), [&](Operation *user) {
+        return llvm::is_contained(interval.products, user);
+      });
+    }
+    return llvm::is_contained(interval.products, op);
+  }
+
+  /// Whether \p intervals are what a loop's body does, each adds to the sums
+  /// of the one before, and the first to those that the loop carries.
+  bool carriesSums(MutableArrayRef<Interval> intervals) {
+    Interval &head = intervals.front();
+    auto loop = dyn_cast<scf::ForOp>(head.products.front()->getParentOp());
+    if (!loop) {
+      return false;
+    }
+    size_t count = head.products.size();
+    for (size_t index = 0; index < count; ++index) {
+      auto carried =
+          dyn_cast<BlockArgument>(head.products[index].getAccumulator());
+      if (!carried || carried.getOwner() != loop.getBody()) {
+        return false;
+      }
+      Value sum = carried;
+      for (Interval &interval : intervals) {
+        if (interval.products.size() != count ||
+            interval.products[index].getAccumulator() != sum ||
+            !sum.hasOneUse()) {
           return false;
         }
-        begins = true;
+        sum = interval.products[index].getResult();
+      }
+      if (!sum.hasOneUse() ||
+          loop.getTiedLoopYieldedValue(carried)->get() != sum) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether \p intervals are all that their loop's body does with LDS, each
+  /// behind a wait and one barrier.
+  bool fillsLoop(MutableArrayRef<Interval> intervals) {
+    size_t barriers = 0;
+    size_t copies = 0;
+    size_t copiesBefore = 0; // of the intervals up to the last barrier
+    for (Operation &op : *intervals.front().products.front()->getBlock()) {
+      if (isa<tile::BarrierOp>(op)) {
+        if (barriers == intervals.size() || copies != copiesBefore) {
+          return false;
+        }
+        copiesBefore += intervals[barriers++].copies.size();
       } else if (isa<tile::CopyToLdsOp>(op)) {
         ++copies;
       } else if (op.getNumRegions() != 0 ||
@@ -92,55 +148,62 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
         return false;
       } else if (auto load = dyn_cast<tile::LdsLoadOp>(op)) {
         bool isOperand = llvm::all_of(load->getUsers(), [&](Operation *user) {
-          return llvm::is_contained(interval.products, user);
+          return llvm::any_of(intervals, [&](Interval &interval) {
+            return isOperandOf(interval, user);
+          });
         });
         if (!isOperand) {
           return false;
         }
       }
     }
-    return begins && copies == static_cast<int64_t>(interval.copies.size());
+    return barriers == intervals.size() && copies == copiesBefore;
   }
 
-  /// Lets the two groups of waves take turns in \p interval, which has \p steps
-  /// along k.
-  LogicalResult alternate(Interval &interval, int64_t steps,
-                          const target::TargetInfo &target) {
+  /// Lets the copies, the reads and the products of \p intervals, which follow
+  /// one another in a block, take turns.
+  LogicalResult interleave(MutableArrayRef<Interval> intervals,
+                           const target::TargetInfo &target) {
     tile::KernelOp kernel = getOperation();
     int64_t waves = kernel.getWaves();
-    if (waves != 2 * target.facts().simdsPerCu || steps == 0 ||
-        !carriesSums(interval) || !fillsLoop(interval)) {
+    SmallVector<int64_t> steps;
+    for (Interval &interval : intervals) {
+      gather(interval);
+      steps.push_back(stepsOf(interval));
+    }
+    bool carries = carriesSums(intervals) && !llvm::is_contained(steps, 0);
+    int64_t groups = 2 * target.facts().simdsPerCu;
+    if (alternates && (waves != groups || !carries || !fillsLoop(intervals))) {
       return kernel.emitOpError("has no schedule \"ping-pong\": expected ")
-             << 2 * target.facts().simdsPerCu
-             << " waves and a loop that carries sums, of products without "
-                "scales whose operands come from LDS, with one barrier; found "
+             << groups
+             << " waves and a loop that carries sums, of products whose "
+                "operands come from LDS, with one barrier for each step; found "
              << waves << " waves and "
-             << (steps == 0 || !carriesSums(interval) ? "other products"
-                 : !fillsLoop(interval)               ? "other accesses of LDS"
-                                                      : "such a loop");
+             << (!carries                ? "other products"
+                 : !fillsLoop(intervals) ? "other accesses of LDS"
+                                         : "such a loop");
     }
-    return Interleaver(interval.copies, interval.products, steps, target, waves,
-                       /*balances=*/false)
-        .pingPong();
-  }
-
-  /// Lets the copies, the reads and the products of \p interval take turns.
-  LogicalResult interleave(Interval &interval,
-                           const target::TargetInfo &target) {
-    if (interval.copies.empty() || interval.products.empty()) {
-      return success();
+    // Registers for the operands of another step are better spared beside
+    // scales, which have a stage each: measured.
+    bool chains =
+        carries &&
+        (alternates || (prefetches && !llvm::any_of(intervals, hasScales)));
+    SmallVector<Interleaver, 0> turns;
+    for (auto [interval, count] : llvm::zip_equal(intervals, steps)) {
+      if (chains || count > 1) {
+        turns.emplace_back(interval, count, target, waves, balances);
+      }
     }
-    int64_t steps = stepsOf(interval);
-    if (alternates) {
-      return alternate(interval, steps, target);
+    if (chains) {
+      return alternates ? Interleaver::pingPong(turns)
+                        : Interleaver::prefetch(turns);
     }
-    bool carries = prefetches && carriesSums(interval);
-    if (steps == 0 || (steps < 2 && !carries)) {
-      return success();
+    for (Interleaver &turn : turns) {
+      if (failed(turn.run())) {
+        return failure();
+      }
     }
-    Interleaver turns(interval.copies, interval.products, steps, target,
-                      getOperation().getWaves(), balances);
-    return carries ? turns.prefetch() : turns.run();
+    return success();
   }
 
   /// Finds the intervals of \p block and of the blocks in it.
@@ -173,11 +236,24 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
   LogicalResult schedule(const target::TargetInfo &target) {
     SmallVector<Interval> intervals;
     collect(getOperation().getBody().front(), intervals);
+    llvm::erase_if(intervals, [](Interval &interval) {
+      return interval.copies.empty() || interval.products.empty();
+    });
     // Loops may be replaced from here on, but not what they hold.
-    for (Interval &interval : intervals) {
-      if (failed(interleave(interval, target))) {
+    auto blockOf = [](Interval &interval) {
+      return interval.products.front()->getBlock();
+    };
+    MutableArrayRef<Interval> rest = intervals;
+    while (!rest.empty()) {
+      Block *block = blockOf(rest.front());
+      size_t count = 1;
+      while (count < rest.size() && blockOf(rest[count]) == block) {
+        ++count;
+      }
+      if (failed(interleave(rest.take_front(count), target))) {
         return failure();
       }
+      rest = rest.drop_front(count);
     }
     return success();
   }

@@ -21,16 +21,21 @@ static constexpr int64_t slotInstructions = 4;
 // The widest read of LDS.
 static constexpr unsigned widestReadBits = 128;
 
-Interleaver::Interleaver(ArrayRef<tile::CopyToLdsOp> copies,
-                         ArrayRef<tile::MmaOp> products, int64_t steps,
+tile::LdsLoadOp schedule::readOf(Value operand) {
+  if (auto made = operand.getDefiningOp<tile::DequantizeOp>()) {
+    operand = made.getCodes();
+  }
+  return operand.getDefiningOp<tile::LdsLoadOp>();
+}
+
+Interleaver::Interleaver(const Interval &interval, int64_t steps,
                          const target::TargetInfo &target, int64_t waves,
                          bool balances)
-    : copies(copies), products(products), steps(steps), target(target),
-      waves(waves), balances(balances), b(tile::MmaOp(products.front())),
-      loc(tile::MmaOp(products.front()).getLoc()) {
+    : copies(interval.copies), products(interval.products), steps(steps),
+      target(target), waves(waves), balances(balances), b(products.front()),
+      loc(products.front().getLoc()) {
   int64_t instructions = 0;
   for (tile::MmaOp product : products) {
-    sums.push_back(product.getAccumulator());
     ArrayRef<int64_t> instruction = *product.getInstruction();
     int64_t held = instruction[0] * instruction[0] / target.waveSize();
     const layout::Layout &layout =
@@ -65,52 +70,56 @@ int64_t Interleaver::copyInstructions(tile::CopyToLdsOp copy) const {
   return instructions;
 }
 
-LogicalResult Interleaver::planRead(Reads &reads, Value tile, int64_t step,
+LogicalResult Interleaver::planRead(Reads &reads, Value operand, int64_t index,
                                     bool isLhs, int64_t depth,
                                     const layout::Layout &layout) {
+  tile::LdsLoadOp load = readOf(operand);
   // An operand of several products is read once.
-  if (reads.count(tile)) {
+  if (reads.count(load)) {
     return success();
   }
-  auto whole = cast<RankedTensorType>(tile.getType());
   Read read;
-  read.tile = tile;
-  SmallVector<int64_t> shape(whole.getShape());
-  shape[isLhs ? 1 : 0] = depth;
+  read.whole = load;
+  read.type = load.getType();
   read.offsets.assign(2, 0);
-  read.offsets[isLhs ? 1 : 0] = step * depth;
-  read.type =
-      RankedTensorType::get(shape, whole.getElementType(),
-                            tile::LayoutAttr::get(b.getContext(), layout));
-  auto load = tile.getDefiningOp<tile::LdsLoadOp>();
+  if (steps > 1) {
+    SmallVector<int64_t> shape(read.type.getShape());
+    shape[isLhs ? 1 : 0] = depth;
+    read.offsets[isLhs ? 1 : 0] = index * depth;
+    read.type =
+        RankedTensorType::get(shape, read.type.getElementType(),
+                              tile::LayoutAttr::get(b.getContext(), layout));
+  }
   auto addresses = layout::splitLdsAddresses(
-      layout, load.getBuffer().getType().getLdsLayout(), widestReadBits,
-      read.offsets);
+      tile::getLayout(read.type).getLayout(),
+      load.getBuffer().getType().getLdsLayout(), widestReadBits, read.offsets);
   if (!addresses) {
     return load.emitOpError("accesses LDS through layouts that are not lowered "
                             "yet: ")
            << llvm::toString(addresses.takeError());
   }
   read.instructions = addresses->accesses.size();
-  reads.insert({tile, std::move(read)});
+  reads.insert({load, std::move(read)});
   return success();
 }
 
-FailureOr<Interleaver::Reads> Interleaver::planReads(int64_t step) {
-  Reads reads;
+FailureOr<Interleaver::Step> Interleaver::planStep(int64_t index) {
+  Step step;
+  step.products = products;
+  step.index = index;
   for (tile::MmaOp product : products) {
     int64_t depth = product.getDepth() / steps;
     FailureOr<assign::MmaLayouts> operands = assign::operandLayouts(
         product, tile::getLayout(product.getType()).getLayout(), depth);
     if (failed(operands) ||
-        failed(planRead(reads, product.getLhs(), step, /*isLhs=*/true,
+        failed(planRead(step.reads, product.getLhs(), index, /*isLhs=*/true,
                         depth / product.getLhsPacking(), operands->lhs)) ||
-        failed(planRead(reads, product.getRhs(), step, /*isLhs=*/false,
+        failed(planRead(step.reads, product.getRhs(), index, /*isLhs=*/false,
                         depth / product.getRhsPacking(), operands->rhs))) {
       return failure();
     }
   }
-  return reads;
+  return step;
 }
 
 void Interleaver::issueReads(Reads &reads, int64_t slot) {
@@ -121,7 +130,7 @@ void Interleaver::issueReads(Reads &reads, int64_t slot) {
   }
   for (auto &[tile, read] : reads) {
     int64_t parts = std::min(shares, read.instructions);
-    auto load = tile.getDefiningOp<tile::LdsLoadOp>();
+    tile::LdsLoadOp load = read.whole;
     for (int64_t part = 0; part < parts; ++part) {
       if (part * shares / parts == slot) {
         read.read = tile::LdsLoadOp::create(
@@ -169,21 +178,41 @@ void Interleaver::issueCopies() {
   }
 }
 
-void Interleaver::multiply(const Reads &operands, int64_t index,
-                           DenseI64ArrayAttr part) {
-  for (auto [product, sum] : llvm::zip_equal(products, sums)) {
+/// What \p operand of one of the products is in \p step.
+Value Interleaver::operandOf(Step &step, Value operand) {
+  if (auto read = step.reads.find(operand); read != step.reads.end()) {
+    return read->second.read;
+  }
+  if (Value known = step.values.lookupOrNull(operand)) {
+    return known;
+  }
+  auto whole = operand.getDefiningOp<tile::DequantizeOp>();
+  Value made = tile::DequantizeOp::create(
+      b, loc, whole.getType(), step.reads.lookup(whole.getCodes()).read,
+      step.values.lookupOrDefault(whole.getScales()), whole.getDim());
+  step.values.map(operand, made);
+  return made;
+}
+
+void Interleaver::multiply(Step &step, DenseI64ArrayAttr part) {
+  for (auto [product, sum] : llvm::zip_equal(step.products, sums)) {
     tile::MmaOp whole = product;
     IntegerAttr blocks;
     if (whole.getLhsScale() || whole.getRhsScale()) {
-      int64_t begin = index * whole.getDepth() / steps;
+      int64_t begin = step.index * whole.getDepth() / steps;
       blocks = b.getI64IntegerAttr(whole.getScaleBegin().value_or(0) +
                                    begin / tile::MmaOp::scaleBlock);
     }
+    auto scale = [&](Value value) {
+      return value ? step.values.lookupOrDefault(value) : value;
+    };
+    Value lhs = operandOf(step, whole.getLhs());
+    Value rhs = operandOf(step, whole.getRhs());
     sum = tile::MmaOp::create(
-        b, loc, sum.getType(), operands.lookup(whole.getLhs()).read,
-        operands.lookup(whole.getRhs()).read, sum, whole.getLhsScale(),
-        whole.getRhsScale(), whole.getInstructionAttr(), whole.getWavesAttr(),
-        whole.getContractionAttr(), blocks, part, whole.getAccuracyAttr());
+        b, loc, sum.getType(), lhs, rhs, sum, scale(whole.getLhsScale()),
+        scale(whole.getRhsScale()), whole.getInstructionAttr(),
+        whole.getWavesAttr(), whole.getContractionAttr(), blocks, part,
+        whole.getAccuracyAttr());
   }
 }
 
@@ -194,14 +223,14 @@ void Interleaver::meet() {
   tile::OrderFenceOp::create(b, loc);
 }
 
-void Interleaver::step(const Reads &operands, int64_t index, Reads *next) {
+void Interleaver::turn(Step &present, Step *next) {
   if (phased) {
     // Who multiplies goes first: the other group's wave fills the gaps.
     tile::WavePriorityOp::create(b, loc, 1);
-    multiply(operands, index, DenseI64ArrayAttr());
+    multiply(present, DenseI64ArrayAttr());
     tile::WavePriorityOp::create(b, loc, 0);
     meet();
-    issueReads(*next, 0);
+    issueReads(next->reads, 0);
     issueCopies();
     return;
   }
@@ -211,24 +240,29 @@ void Interleaver::step(const Reads &operands, int64_t index, Reads *next) {
     }
     issueCopies();
     if (next) {
-      issueReads(*next, slot);
+      issueReads(next->reads, slot);
     }
-    multiply(operands, index,
-             slots == 1 ? DenseI64ArrayAttr()
-                        : b.getDenseI64ArrayAttr({slot, slots}));
+    multiply(present, slots == 1 ? DenseI64ArrayAttr()
+                                 : b.getDenseI64ArrayAttr({slot, slots}));
   }
 }
 
 /// Takes away what stood there before.
 void Interleaver::eraseWhole() {
-  llvm::SetVector<Operation *> loads;
+  llvm::SetVector<Operation *> made, loads;
   for (tile::MmaOp product : products) {
-    loads.insert(product.getLhs().getDefiningOp());
-    loads.insert(product.getRhs().getDefiningOp());
+    for (Value operand : {product.getLhs(), product.getRhs()}) {
+      loads.insert(readOf(operand));
+      if (operand.getDefiningOp<tile::DequantizeOp>()) {
+        made.insert(operand.getDefiningOp());
+      }
+    }
     product.erase();
   }
-  for (Operation *load : loads) {
-    load->erase();
+  for (const llvm::SetVector<Operation *> &ops : {made, loads}) {
+    for (Operation *op : ops) {
+      op->erase();
+    }
   }
   for (tile::CopyToLdsOp copy : copies) {
     copy.erase();
@@ -236,109 +270,192 @@ void Interleaver::eraseWhole() {
 }
 
 LogicalResult Interleaver::run() {
-  FailureOr<Reads> present = planReads(0);
+  FailureOr<Step> present = planStep(0);
   if (failed(present)) {
     return failure();
+  }
+  for (tile::MmaOp product : products) {
+    sums.push_back(product.getAccumulator());
   }
   int64_t own = slots;
   // All at once.
   slots = 1;
-  issueReads(*present, 0);
+  issueReads(present->reads, 0);
   slots = own;
   for (int64_t index = 0; index < steps; ++index) {
-    Reads next;
+    FailureOr<Step> next = Step();
     if (index + 1 < steps) {
-      FailureOr<Reads> planned = planReads(index + 1);
-      if (failed(planned)) {
+      next = planStep(index + 1);
+      if (failed(next)) {
         return failure();
       }
-      next = std::move(*planned);
     }
-    step(*present, index, &next);
+    turn(*present, &*next);
     present = std::move(next);
   }
   for (auto [product, sum] : llvm::zip_equal(products, sums)) {
-    tile::MmaOp(product).getResult().replaceAllUsesWith(sum);
+    product.getResult().replaceAllUsesWith(sum);
   }
   eraseWhole();
   return success();
 }
 
-LogicalResult Interleaver::prefetch() {
-  auto loop = cast<scf::ForOp>(tile::MmaOp(products.front())->getParentOp());
-  SmallVector<Reads> reads;
-  for (int64_t index = 0; index < steps; ++index) {
-    FailureOr<Reads> planned = planReads(index);
-    if (failed(planned)) {
-      return failure();
+/// The loads into registers before the products that only later intervals use,
+/// scales: what was in these registers is multiplied first.
+SmallVector<tile::LoadOp> Interleaver::loadsAhead() {
+  SmallVector<tile::LoadOp> ahead;
+  tile::MmaOp first = products.front();
+  for (Operation *op = first->getPrevNode(); op && !isa<tile::BarrierOp>(op);
+       op = op->getPrevNode()) {
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if (load && llvm::all_of(load->getUsers(), [&](Operation *user) {
+          return user->getBlock() == first->getBlock() &&
+                 first->isBeforeInBlock(user);
+        })) {
+      ahead.push_back(load);
     }
-    reads.push_back(std::move(*planned));
   }
-  // The operands of the last step are carried; at first they are zeros.
-  Reads carried = reads.back();
-  SmallVector<Value> zeros;
-  b.setInsertionPoint(loop);
-  for (auto &[tile, read] : carried) {
-    zeros.push_back(arith::ConstantOp::create(
-        b, loc,
-        DenseElementsAttr::get(read.type,
-                               b.getZeroAttr(read.type.getElementType()))));
+  std::reverse(ahead.begin(), ahead.end());
+  return ahead;
+}
+
+LogicalResult Interleaver::carry(MutableArrayRef<Interleaver> intervals) {
+  Interleaver &head = intervals.front();
+  Interleaver &last = intervals.back();
+  bool phased = head.phased;
+  Location loc = head.loc;
+  auto loop = cast<scf::ForOp>(head.products.front()->getParentOp());
+  SmallVector<SmallVector<Step>> plans;
+  for (Interleaver &interval : intervals) {
+    plans.emplace_back();
+    for (int64_t index = 0; index < interval.steps; ++index) {
+      FailureOr<Step> planned = interval.planStep(index);
+      if (failed(planned)) {
+        return failure();
+      }
+      plans.back().push_back(std::move(*planned));
+    }
+  }
+  // The operands of the last step are carried, with their scales; at first they
+  // are zeros, and scales one.
+  Step carried = plans.back().back();
+  llvm::SetVector<Value> scales;
+  for (tile::MmaOp product : last.products) {
+    for (Value operand : {product.getLhsScale(), product.getRhsScale(),
+                          product.getLhs(), product.getRhs()}) {
+      if (operand && operand.getDefiningOp<tile::DequantizeOp>()) {
+        operand = operand.getDefiningOp<tile::DequantizeOp>().getScales();
+      } else if (operand && readOf(operand)) {
+        continue;
+      }
+      if (operand && !loop.isDefinedOutsideOfLoop(operand)) {
+        scales.insert(operand);
+      }
+    }
+  }
+  SmallVector<Value> initial;
+  OpBuilder b(loop);
+  auto constant = [&](RankedTensorType type, Attribute value) {
+    initial.push_back(
+        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, value)));
+  };
+  for (auto &[whole, read] : carried.reads) {
+    constant(read.type, b.getZeroAttr(read.type.getElementType()));
+  }
+  for (Value scale : scales) {
+    auto type = cast<RankedTensorType>(scale.getType());
+    constant(type, b.getFloatAttr(type.getElementType(), 1.0));
   }
   IRRewriter rewriter(b);
   auto wider = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
-      rewriter, zeros, /*replaceInitOperandUsesInLoop=*/false,
-      [&](OpBuilder &, Location, ArrayRef<BlockArgument>) { return zeros; }));
-  unsigned first = wider.getInitArgs().size() - zeros.size();
-  for (auto [index, entry] : llvm::enumerate(carried)) {
-    entry.second.read = wider.getRegionIterArg(first + index);
-  }
+      rewriter, initial, /*replaceInitOperandUsesInLoop=*/false,
+      [&](OpBuilder &, Location, ArrayRef<BlockArgument>) { return initial; }));
+  unsigned first = wider.getInitArgs().size() - initial.size();
+  // \p step as what the loop carries makes it.
+  auto receive = [&](Step step, ValueRange values) {
+    unsigned place = first;
+    for (auto &[whole, read] : step.reads) {
+      read.read = values[place++];
+    }
+    for (Value scale : scales) {
+      step.values.map(scale, values[place++]);
+    }
+    return step;
+  };
   if (phased) {
     b.setInsertionPoint(wider);
-    tile::BarrierOp::create(b, loc, b.getDenseI64ArrayAttr({waves / 2, waves}));
+    tile::BarrierOp::create(
+        b, loc, b.getDenseI64ArrayAttr({head.waves / 2, head.waves}));
   }
-  b.setInsertionPoint(products.front());
   SmallVector<unsigned> places;
-  for (auto [index, product] : llvm::enumerate(products)) {
-    auto arg = cast<BlockArgument>(tile::MmaOp(product).getAccumulator());
-    sums[index] = arg;
+  SmallVector<Value> sums;
+  for (tile::MmaOp product : head.products) {
+    auto arg = cast<BlockArgument>(product.getAccumulator());
+    sums.push_back(arg);
     places.push_back(wider.getTiedLoopInit(arg) -
                      &wider.getInitArgsMutable()[0]);
   }
-  step(carried, steps - 1, &reads.front());
-  for (int64_t index = 0; index + 1 < steps; ++index) {
-    if (phased) {
-      meet();
+  Step pending = receive(carried, wider.getRegionIterArgs());
+  for (auto [interval, plan] : llvm::zip_equal(intervals, plans)) {
+    interval.sums = sums;
+    SmallVector<tile::LoadOp> ahead = interval.loadsAhead();
+    interval.b.setInsertionPoint(interval.products.front());
+    interval.turn(pending, &plan.front());
+    for (tile::LoadOp load : ahead) {
+      load->moveBefore(interval.products.front());
     }
-    step(reads[index], index, &reads[index + 1]);
+    if (!ahead.empty()) {
+      tile::OrderFenceOp::create(interval.b, loc);
+    }
+    for (int64_t index = 0; index + 1 < interval.steps; ++index) {
+      if (phased) {
+        interval.meet();
+      }
+      interval.turn(plan[index], &plan[index + 1]);
+    }
+    pending = std::move(plan.back());
+    sums = interval.sums;
   }
   auto yield = cast<scf::YieldOp>(wider.getBody()->getTerminator());
-  for (auto [product, sum] : llvm::zip_equal(products, sums)) {
-    tile::MmaOp(product).getResult().replaceAllUsesWith(sum);
+  for (auto [product, sum] : llvm::zip_equal(last.products, sums)) {
+    product.getResult().replaceAllUsesWith(sum);
   }
-  for (auto [index, entry] : llvm::enumerate(reads.back())) {
-    yield->setOperand(first + index, entry.second.read);
+  unsigned place = first;
+  for (auto &[whole, read] : pending.reads) {
+    yield->setOperand(place++, read.read);
+  }
+  for (Value scale : scales) {
+    yield->setOperand(place++, scale);
   }
   // What is left behind the loop.
-  b.setInsertionPointAfter(wider);
+  last.b.setInsertionPointAfter(wider);
   if (phased) {
-    tile::BarrierOp::create(b, loc, b.getDenseI64ArrayAttr({0, waves / 2}));
+    tile::BarrierOp::create(last.b, loc,
+                            b.getDenseI64ArrayAttr({0, head.waves / 2}));
   }
-  for (auto [index, entry] : llvm::enumerate(carried)) {
-    entry.second.read = wider.getResult(first + index);
-  }
-  for (auto [sum, place] : llvm::zip_equal(sums, places)) {
+  pending = receive(carried, wider.getResults());
+  for (auto [sum, place] : llvm::zip_equal(last.sums, places)) {
     sum = wider.getResult(place);
   }
-  multiply(carried, steps - 1, DenseI64ArrayAttr());
-  for (auto [sum, place] : llvm::zip_equal(sums, places)) {
+  last.multiply(pending, DenseI64ArrayAttr());
+  for (auto [sum, place] : llvm::zip_equal(last.sums, places)) {
     wider.getResult(place).replaceAllUsesExcept(sum, sum.getDefiningOp());
   }
-  eraseWhole();
+  // Each uses the sums of the one before.
+  for (Interleaver &interval : llvm::reverse(intervals)) {
+    interval.eraseWhole();
+  }
   return success();
 }
 
-LogicalResult Interleaver::pingPong() {
-  phased = true;
-  slots = 1;
-  return prefetch();
+LogicalResult Interleaver::prefetch(MutableArrayRef<Interleaver> intervals) {
+  return carry(intervals);
+}
+
+LogicalResult Interleaver::pingPong(MutableArrayRef<Interleaver> intervals) {
+  for (Interleaver &interval : intervals) {
+    interval.phased = true;
+    interval.slots = 1;
+  }
+  return carry(intervals);
 }

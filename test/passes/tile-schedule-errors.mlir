@@ -18,7 +18,7 @@ tile.kernel @k() attributes {waves = 4 : i32, tile.schedule = "pong"} {
 !b = !tile.lds<32x64xbf16, #tile.lds_layout<[32, 64] of 16 bits, strides = [1, 32]>>
 
 module attributes {tile.target = #tile.target<"gfx950">} {
-// expected-error @+1 {{has no schedule "ping-pong": expected 8 waves and a loop that carries sums, of products without scales whose operands come from LDS, with one barrier; found 4 waves and other products}}
+// expected-error @+1 {{has no schedule "ping-pong": expected 8 waves and a loop that carries sums, of products whose operands come from LDS, with one barrier for each step; found 4 waves and other products}}
 tile.kernel @four(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32, tile.schedule = "ping-pong"} {
   %c0 = arith.constant 0 : i32
   %v = tile.view %p strides [32, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>

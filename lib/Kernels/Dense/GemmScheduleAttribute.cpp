@@ -213,11 +213,10 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
   }
   if (schedule.order == "ping-pong" &&
       (schedule.waves() != 8 || !schedule.stagesX || !schedule.stagesWeights ||
-       hasBlockScales(op) || schedule.stages < 2)) {
+       schedule.stages < 2)) {
     return op.emitOpError(
         "order = \"ping-pong\" is for 8 waves that read x and "
-        "weights from lds, without block scales, in two or "
-        "more stages");
+        "weights from lds, in two or more stages");
   }
   if (schedule.stagesOfX) {
     if (!schedule.stagesX || !schedule.stagesWeights || hasBlockScales(op) ||
