@@ -9,8 +9,8 @@ Times are of this process alone, the median of --repeats measurements.
 
 import argparse
 import statistics
-import timeit
 import time
+import timeit
 
 import numpy as np
 import tenon
@@ -75,14 +75,28 @@ def main():
     def show(what, call):
         print(f"{what:46}{measure(call, repeats):9.2f}")
 
-    show("look-up: tenon.Kernel(device, op, statics)", lambda: tenon.Kernel(device, "kda_decode", statics))
-    for framework, operands in (("NumPy", numpy_operands()), ("torch", torch_operands())):
+    def look_up():
+        return tenon.Kernel(device, "kda_decode", statics)
+
+    show("look-up: tenon.Kernel(device, op, statics)", look_up)
+    arrays = {"NumPy": numpy_operands(), "torch": torch_operands()}
+    for framework, operands in arrays.items():
         if operands is None:
-            print("torch is not installed")
+            print(f"{framework} is not installed")
             continue
-        show(f"{framework}: kernel.launch(operands)", lambda: kernel.launch(operands))
-        show(f"{framework}: tenon.ops.kda_decode(kernel, ...)", lambda: tenon.ops.kda_decode(kernel, **operands))
-        show(f"{framework}: tenon.ops.kda_decode(device, ...)", lambda: tenon.ops.kda_decode(device, **operands, statics=statics))
+
+        def launch():
+            kernel.launch(operands)
+
+        def of_kernel():
+            tenon.ops.kda_decode(kernel, **operands)
+
+        def of_device():
+            tenon.ops.kda_decode(device, **operands, statics=statics)
+
+        show(f"{framework}: kernel.launch(operands)", launch)
+        show(f"{framework}: tenon.ops.kda_decode(kernel, ...)", of_kernel)
+        show(f"{framework}: tenon.ops.kda_decode(device, ...)", of_device)
 
 
 if __name__ == "__main__":
