@@ -75,7 +75,8 @@ static std::string readAll(int file, size_t limit) {
   }
 }
 
-Status runProgram(const std::vector<std::string> &arguments) {
+Status runProgram(const std::vector<std::string> &arguments,
+                  std::string *output) {
   auto failed = [&](std::string what, std::string_view said = {}) -> Status {
     while (!said.empty() && said.back() == '\n') {
       said.remove_suffix(1);
@@ -96,7 +97,11 @@ Status runProgram(const std::vector<std::string> &arguments) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  if (output) {
+    posix_spawn_file_actions_adddup2(&actions, writing.value, 1);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  }
   posix_spawn_file_actions_adddup2(&actions, writing.value, 2);
   // Signals that the caller blocks or ignores are the caller's affair.
   posix_spawnattr_t attributes;
@@ -120,6 +125,9 @@ Status runProgram(const std::vector<std::string> &arguments) {
   }
   writing.close();
   std::string said = readAll(reading.value, 64 * 1024);
+  if (output) {
+    *output = said;
+  }
   int state = 0;
   while (waitpid(child, &state, 0) < 0) {
     if (errno != EINTR) {

@@ -244,15 +244,45 @@ private:
 
 } // namespace
 
-Result<std::string> compilerBuild(const std::string &path) {
+/// The program to which \p script leads: what it prints when it is asked. Empty
+/// when that is no other file.
+static std::string programBehind(const std::string &script) {
+  std::string said;
+  if (!runProgram({script, "--program"}, &said)) {
+    return "";
+  }
+  said.erase(said.find_last_not_of('\n') + 1);
+  // Below what an interpreter may have to say.
+  std::string program = said.substr(said.rfind('\n') + 1);
+  std::error_code code;
+  bool isSame = std::filesystem::equivalent(program, script, code);
+  return program.starts_with('/') && !code && !isSame ? program : "";
+}
+
+static std::string hashOf(std::string_view bytes) {
+  XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+/// compilerBuild(), which starts a script only if \p followScript.
+static Result<std::string> buildOf(const std::string &path, bool followScript) {
   MappedFile file(path);
   if (!file) {
     return Error{fmt::format("cannot read the compiler '{}': {}", path,
                              std::strerror(file.error()))};
   }
   std::span<const uint8_t> bytes = file.bytes();
-  XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  std::string text = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  std::string_view content(reinterpret_cast<const char *>(bytes.data()),
+                           bytes.size());
+  std::string text = hashOf(content);
+  if (content.starts_with("#!")) {
+    std::string program = followScript ? programBehind(path) : "";
+    if (program.empty()) {
+      return text;
+    }
+    Result<std::string> build = buildOf(program, /*followScript=*/false);
+    return build ? hashOf(text + *build) : build;
+  }
   Libraries libraries;
   libraries.addNeeded(ElfFile(bytes), path);
   if (libraries.all().empty()) {
@@ -261,8 +291,11 @@ Result<std::string> compilerBuild(const std::string &path) {
   for (const auto &[name, content] : libraries.all()) {
     text += fmt::format("\n{} {}", name, content);
   }
-  hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return hashOf(text);
+}
+
+Result<std::string> compilerBuild(const std::string &path) {
+  return buildOf(path, /*followScript=*/true);
 }
 
 } // namespace tenon::runtime

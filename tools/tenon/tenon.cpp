@@ -4,6 +4,7 @@
 
 #include "Commands.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tenon;
@@ -120,6 +121,15 @@ int main(int argc, char **argv) {
       "tenon");
   app.set_version_flag("--version",
                        "tenon " TENON_VERSION " (LLVM " TENON_LLVM_VERSION ")");
+  app.add_flag_callback(
+      "--program",
+      [&] {
+        llvm::outs() << llvm::sys::fs::getMainExecutable(
+                            argv[0], reinterpret_cast<void *>(&main))
+                     << "\n";
+        throw CLI::Success();
+      },
+      "Print the path of the program that a script of this name starts");
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 fine, 1 a check failed, 2 bad usage or input, 3 the "

@@ -23,14 +23,18 @@ std::string findProgram(const std::string &name);
 
 /// What tells builds of the compiler at \p path apart: a hash of the file, and
 /// of the libraries of Tenon, MLIR, LLVM and LLD that it loads: of their build
-/// id where they have one, else of their content.
+/// id where they have one, else of their content. Of a script, such as the
+/// command that a wheel installs, also the build of the program to which it
+/// leads, which it is started for with the option --program.
 Result<std::string> compilerBuild(const std::string &path);
 
 /// Runs \p arguments, the first of which is the program's path, without input
 /// and waits for it. Its standard error is in the error when it does not end
 /// with exit code 0: "ended with exit code 3", "was ended by signal 9
-/// (Killed)". May be called from several threads.
-Status runProgram(const std::vector<std::string> &arguments);
+/// (Killed)". \p output gets what it writes to its standard output and error,
+/// at most 64 KiB. May be called from several threads.
+Status runProgram(const std::vector<std::string> &arguments,
+                  std::string *output = nullptr);
 
 } // namespace tenon::runtime
 

@@ -154,6 +154,28 @@ TEST_F(CompilerBuildTest, EnvironmentCounts) {
   EXPECT_EQ(build(), before);
 }
 
+// A script that starts a program, as wheels install it, is told apart by that
+// too.
+TEST_F(CompilerBuildTest, ScriptsLeadToPrograms) {
+  std::filesystem::create_directory(root + "/real");
+  write("real/tenon", elfFile({}, "", "one build", ""));
+  write("bin/tenon", "#!/bin/sh\necho a warning >&2\n[ \"$1\" = --program ] "
+                     "&& echo " +
+                         root + "/real/tenon\n");
+  chmod((root + "/bin/tenon").c_str(), 0755);
+  std::string before = build();
+  EXPECT_EQ(build(), before);
+  write("real/tenon", elfFile({}, "", "another build", ""));
+  std::string after = build();
+  EXPECT_NE(after, before);
+  // One that says nothing is a file like others.
+  chmod((root + "/bin/tenon").c_str(), 0644);
+  std::string alone = build();
+  EXPECT_NE(alone, after);
+  write("real/tenon", elfFile({}, "", "one build", ""));
+  EXPECT_EQ(build(), alone);
+}
+
 // Scripts are known by their content; of programs that are cut or damaged
 // anywhere nothing is read that is not there.
 TEST_F(CompilerBuildTest, AnyFileHasABuild) {
