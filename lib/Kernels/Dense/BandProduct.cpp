@@ -200,9 +200,8 @@ SmallVector<Value> BandProduct::multiply(ValueRange sums, Value k,
   return result;
 }
 
-/// Adds the sums of the waves along K.
-Value BandProduct::addSlices(Value sum) {
-  layout::Layout layout = sumLayout(schedule, schedule.wavesK, /*run=*/8);
+Value BandProduct::addSlices(Value sum, int64_t run) {
+  layout::Layout layout = sumLayout(schedule, schedule.wavesK, run);
   MLIRContext *context = op->getContext();
   Value slices = t.convertLayout(sum, tile::LayoutAttr::get(context, layout));
   auto type = RankedTensorType::get(

@@ -63,6 +63,9 @@ public:
   /// \p sum and the product of what a step has read of x and of weights.
   mlir::Value multiply(mlir::Value sum, const StepOperand &tokens,
                        const StepOperand &weights);
+  /// The sum of those of the waves along K, of which there are several; lanes
+  /// hold \p run columns side by side.
+  mlir::Value addSlices(mlir::Value sum, int64_t run = 8);
   /// @}
 
 private:
@@ -74,7 +77,6 @@ private:
   llvm::SmallVector<mlir::Value> multiply(mlir::ValueRange sums, mlir::Value k,
                                           bool limited);
   int64_t sliceDepth() const { return schedule.tileK / schedule.wavesK; }
-  mlir::Value addSlices(mlir::Value sum);
 
   mlir::Operation *op;
   TileBuilder &t;

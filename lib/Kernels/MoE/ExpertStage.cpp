@@ -76,8 +76,8 @@ Operand ExpertStage::expertWeights(StringRef name, Value weights, Value scales,
     rows.bands = 2;
     rows.band = part;
   } else if (part == 1) {
-    rows.first = t.add(t.i32(width()), column0);
-    rows.multiple = std::gcd(rows.multiple, width());
+    rows.first = t.add(t.i32(shape.width), column0);
+    rows.multiple = std::gcd(rows.multiple, shape.width);
   }
   auto ofExpert = [&](StringRef operand, Value value) {
     int64_t bytes = spec::WeightLayoutAttr::getExpertBytes(
@@ -85,7 +85,7 @@ Operand ExpertStage::expertWeights(StringRef name, Value weights, Value scales,
     return t.advance(args[operand], t.wideMul(routes.expert, t.i32(bytes)));
   };
   constexpr unsigned bits = 4;
-  Value k = t.i32(depth());
+  Value k = t.i32(shape.depth);
   Operand result;
   result.values = dense::packedBand(t, ofExpert(name, weights), k, bits, rows);
   result.scales = dense::packedScaleBand(
@@ -140,13 +140,35 @@ int64_t ExpertStage::dies() {
 }
 
 void ExpertStage::begin(tile::KernelOp kernel) {
-  if (schedule.stagesX) {
-    // Two workgroups of four waves take turns on a compute unit.
-    constexpr int64_t perSimd = 2;
-    kernel.setWavesPerSimd(perSimd);
-  }
   t.builder().setInsertionPointToStart(&kernel.getBody().front());
   args = KernelArguments::byName(kernel);
+  product.depth = t.i32(shape.depth);
+  product.traits.depth = shape.depth;
+  product.traits.depthMultiple = tile::MmaOp::scaleBlock;
+  product.traits.scaleAlignment =
+      shape.depth % (4 * tile::MmaOp::scaleBlock) == 0 ? 4 : 1;
+  product.traits.packedScales = true;
+  product.traits.scalesX = hasScales(shape.input);
+}
+
+void ExpertStage::takeColumns(Value column) {
+  column0 = t.mul(column, t.i32(schedule.tileN));
+  Value rest = t.create<arith::SubIOp>(t.i32(shape.width), column0);
+  columns =
+      shape.width % schedule.tileN == 0
+          ? t.i32(schedule.tileN)
+          : t.create<arith::MinSIOp>(rest, t.i32(schedule.tileN)).getResult();
+}
+
+Value ExpertStage::activate(Value gate, Value up) {
+  if (op.getActivation() == spec::Activation::SiLU) {
+    return t.mulf(t.mulf(gate, t.sigmoid(gate)), up);
+  }
+  return t.situ(gate, up, op.getBeta()->convertToDouble(),
+                op.getLinearBeta()->convertToDouble());
+}
+
+void TileStage::chooseTile() {
   row = t.workgroupId(1);
   Value column = t.workgroupId(0);
   if (!direct && schedule.group > 0) {
@@ -154,7 +176,7 @@ void ExpertStage::begin(tile::KernelOp kernel) {
     // others. Where there is none, the first of one is as good as any.
     Value tiles =
         t.create<tile::LoadScalarOp>(t.builder().getI32Type(), args[tileCount]);
-    Value count = t.i32(llvm::divideCeil(width(), schedule.tileN));
+    Value count = t.i32(llvm::divideCeil(shape.width, schedule.tileN));
     Value number = t.add(column, t.mul(row, count));
     hasTile = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, number,
                                       t.mul(tiles, count));
@@ -164,23 +186,17 @@ void ExpertStage::begin(tile::KernelOp kernel) {
     dense::XcdOrder order{t, schedule.group, dies(), count, tiles};
     std::tie(column, row) = order.tileOf(number);
   }
-  column0 = t.mul(column, t.i32(schedule.tileN));
-  Value rest = t.create<arith::SubIOp>(t.i32(width()), column0);
-  columns =
-      width() % schedule.tileN == 0
-          ? t.i32(schedule.tileN)
-          : t.create<arith::MinSIOp>(rest, t.i32(schedule.tileN)).getResult();
-  product.depth = t.i32(depth());
-  product.traits.depth = depth();
-  product.traits.depthMultiple = tile::MmaOp::scaleBlock;
-  product.traits.scaleAlignment =
-      depth() % (4 * tile::MmaOp::scaleBlock) == 0 ? 4 : 1;
-  product.traits.packedScales = true;
-  product.traits.scalesX = hasScales(input());
+  takeColumns(column);
 }
 
-void ExpertStage::write(tile::KernelOp kernel) {
+void TileStage::write(tile::KernelOp kernel) {
+  if (schedule.stagesX) {
+    // Two workgroups of four waves take turns on a compute unit.
+    constexpr int64_t perSimd = 2;
+    kernel.setWavesPerSimd(perSimd);
+  }
   begin(kernel);
+  chooseTile();
   routes = direct ? directTile(op, t, args, row, schedule.waves())
                   : sortedTile(t, args, row, schedule.tileM);
   if (hasTile) {

@@ -7,7 +7,8 @@
 // n being slot n * tileM + r, else by routes. The second multiplies those by w2
 // and leaves rows of routes. Where routes are not sorted, a workgroup of the
 // second may instead take all routes of a token, each with its expert, and sum
-// them up (see TokenStage.cpp).
+// them up (see TokenStage.cpp); and one kernel may do both stages of very few
+// tokens (see FusedStage.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,26 +51,31 @@ dense::Band scaleBand(TileBuilder &t, mlir::Value pointer, int64_t columns,
                       mlir::Value rows, dense::BandOrder order);
 /// @}
 
-/// What both stages are written with.
+/// The sizes of one of the two products.
+struct ProductShape {
+  int64_t width; ///< columns of the result
+  int64_t depth; ///< K
+  spec::Format input;
+
+  static ProductShape first(spec::MoeExpertsOp op) {
+    return {static_cast<int64_t>(op.getExpertWidth()),
+            static_cast<int64_t>(op.getWidth()), op.getInput()};
+  }
+  static ProductShape second(spec::MoeExpertsOp op) {
+    return {static_cast<int64_t>(op.getWidth()),
+            static_cast<int64_t>(op.getExpertWidth()), op.getIntermediate()};
+  }
+};
+
+/// What all stages are written with.
 class ExpertStage {
 public:
-  ExpertStage(spec::MoeExpertsOp op, bool direct,
+  ExpertStage(spec::MoeExpertsOp op, bool direct, const ProductShape &shape,
               const dense::GemmSchedule &schedule, mlir::OpBuilder &builder)
-      : op(op), direct(direct), schedule(schedule), t(builder, op.getLoc()),
-        product(op, t, this->schedule) {}
-  virtual ~ExpertStage() = default;
-
-  virtual void write(tile::KernelOp kernel);
+      : op(op), direct(direct), shape(shape), schedule(schedule),
+        t(builder, op.getLoc()), product(op, t, this->schedule) {}
 
 protected:
-  /// Columns of the result, and K.
-  virtual int64_t width() = 0;
-  virtual int64_t depth() = 0;
-  virtual spec::Format input() = 0;
-  /// Says what is multiplied.
-  virtual void operands() = 0;
-  virtual void writeOut(mlir::ValueRange sums) = 0;
-
   /// \p rows rows of \p columns values in \p format from \p pointer on, and of
   /// their scales from \p scales on, in \p order. With \p gathered these of
   /// them.
@@ -83,9 +89,12 @@ protected:
   dense::Operand expertWeights(llvm::StringRef name, mlir::Value weights,
                                mlir::Value scales, spec::WeightOrder order,
                                int64_t part);
-  /// Begins \p kernel: arguments, the place of the tile of \p column columns,
-  /// and what is known of the product.
+  /// Begins \p kernel: its arguments, and what is known of the product.
   void begin(tile::KernelOp kernel);
+  /// Takes the tile of columns number \p column.
+  void takeColumns(mlir::Value column);
+  /// What the activation makes of sums of the first product.
+  mlir::Value activate(mlir::Value gate, mlir::Value up);
   /// All routes, i32.
   mlir::Value routeCount();
   /// Writes the tile's columns of rows of \p pitch bytes of all routes, to
@@ -106,6 +115,7 @@ protected:
 
   spec::MoeExpertsOp op;
   bool direct;
+  ProductShape shape;
   dense::GemmSchedule schedule;
   TileBuilder t;
   dense::BandProduct product;
@@ -119,6 +129,23 @@ protected:
   mlir::Value columns; ///< columns of the tile that exist
 };
 
+/// A stage of which a workgroup computes a tile of routes to one expert.
+class TileStage : public ExpertStage {
+public:
+  using ExpertStage::ExpertStage;
+  virtual ~TileStage() = default;
+
+  void write(tile::KernelOp kernel);
+
+protected:
+  /// Says what is multiplied.
+  virtual void operands() = 0;
+  virtual void writeOut(mlir::ValueRange sums) = 0;
+
+private:
+  void chooseTile();
+};
+
 /// Write the kernels of the stages.
 /// @{
 void writeStageOne(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,
@@ -129,7 +156,23 @@ void writeStageTwo(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,
                    mlir::OpBuilder &builder);
 void writeTokenStage(spec::MoeExpertsOp op, tile::KernelOp kernel,
                      mlir::OpBuilder &builder);
+void writeFusedStage(spec::MoeExpertsOp op, tile::KernelOp kernel,
+                     mlir::OpBuilder &builder);
 /// @}
+
+/// Workspaces of the fused stage: the parts of rows of routes, and how many
+/// workgroups of a route, and how many routes of a token, are done.
+/// @{
+inline constexpr llvm::StringLiteral routeParts = "route_parts";
+inline constexpr llvm::StringLiteral partArrivals = "part_arrivals";
+inline constexpr llvm::StringLiteral routeArrivals = "route_arrivals";
+/// @}
+/// Whether there is a fused stage of \p op: steps of 512 divide D, and rows of
+/// routes are summed.
+bool canFuse(spec::MoeExpertsOp op);
+/// Waves of the fused stage, and the intermediate columns of a workgroup.
+inline constexpr int64_t fusedWaves = 4;
+inline constexpr int64_t fusedColumns = tile::MmaOp::scaleBlock;
 
 /// Whether sums over routes are written by the stage of tokens, where routes
 /// are not sorted.
@@ -137,9 +180,10 @@ bool sumsByTokens(spec::MoeExpertsOp op, const ExpertsSchedule &schedule);
 /// Columns of its tiles; they have one wave.
 inline constexpr int64_t tokenStageColumns = 32;
 
-/// Launches what rounds x to op.input, into the workspaces xCodes and xScales,
-/// which it states.
-void addQuantize(spec::MoeExpertsOp op, llvm::StringRef name, PlanBuilder &plan,
+/// Launches what rounds \p tokens rows of x to op.input, into the workspaces
+/// xCodes and xScales, which it states.
+void addQuantize(spec::MoeExpertsOp op, mlir::Value tokens,
+                 llvm::StringRef name, PlanBuilder &plan,
                  mlir::OpBuilder &builder);
 
 } // namespace tenon::kernels::moe

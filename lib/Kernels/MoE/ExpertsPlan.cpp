@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Launches, of which those that a call does not need are empty:
-// - x is rounded, where the first product takes fp8 or fp4;
+// - up to a few tokens, where the schedule says so: one that does it all;
+// - else x is rounded, where the first product takes fp8 or fp4;
 // - up to 16 tokens, where the schedule is direct: both stages, of which the
 //   second may write the sums over routes;
 // - else routes are sorted, and both stages take sorted routes;
@@ -35,6 +36,7 @@ private:
   void secondOperands(KernelArguments &arguments);
   void stageTwo(bool direct, Value tiles);
   void tokenStage(Value tokens);
+  void fusedStage(Value routes);
   void operands(KernelArguments &arguments, ArrayRef<StringRef> names);
   void tileArguments(bool direct, const dense::GemmSchedule &cut,
                      KernelArguments &arguments);
@@ -162,6 +164,38 @@ void ExpertsPlan::tokenStage(Value tokens) {
                   builder);
 }
 
+/// Both stages in one.
+void ExpertsPlan::fusedStage(Value routes) {
+  int64_t parts = op.getExpertWidth() / fusedColumns;
+  int64_t width = op.getWidth();
+  KernelArguments arguments(builder, plan);
+  RouteLookup::addArguments(op, plan, arguments);
+  operands(arguments, {"x"});
+  arguments.scalar32("x_stride",
+                     plan.floorDiv(plan.strideBytes("x"), plan.constant(16)));
+  operands(arguments, {"w13", "w13_scale", "w2", "w2_scale", "out"});
+  // Behind what arrives in registers.
+  operands(arguments, {"weights"});
+  arguments.scalar32("out_stride",
+                     plan.floorDiv(plan.strideBytes("out"), plan.constant(16)));
+  arguments.workspace(routeParts, builder.getF32Type(),
+                      plan.mul(routes, plan.constant(parts * width * 4)),
+                      /*zero=*/false);
+  arguments.statedWorkspace(routeRows, elementOf(op.getRoutes(), builder));
+  for (StringRef counters : {partArrivals, routeArrivals}) {
+    arguments.workspace(counters, builder.getI32Type(),
+                        plan.mul(routes, plan.constant(4)), /*zero=*/true);
+  }
+  std::string kernelName = (name + "_fused").str();
+  plan.launch(kernelName, routes, plan.constant(parts), plan.constant(1),
+              fusedWaves * 64);
+  OpBuilder::InsertionGuard guard(builder);
+  writeFusedStage(op,
+                  arguments.createKernel(op.getLoc(), kernelName, fusedWaves,
+                                         /*preloads=*/true),
+                  builder);
+}
+
 /// 32-bit offsets reach all tokens and all rows of routes.
 void ExpertsPlan::require() {
   Value most = plan.constant(int64_t(1) << 31);
@@ -187,10 +221,15 @@ void ExpertsPlan::write() {
   Value one = plan.constant(1);
   routes = plan.mul(tokens, plan.constant(op.getExpertsPerToken()));
   require();
-  // 1 for up to 16 tokens.
-  Value few = plan.min(
-      plan.floorDiv(plan.constant(directTokens), plan.max(tokens, one)), one);
-  Value runsDirect = schedule.direct ? few : plan.constant(0);
+  // 1 for up to as many tokens.
+  auto upTo = [&](int64_t most) {
+    return plan.min(plan.floorDiv(plan.constant(most), plan.max(tokens, one)),
+                    one);
+  };
+  Value few = upTo(directTokens);
+  Value runsFused = upTo(schedule.fused);
+  Value runsDirect =
+      schedule.direct ? plan.sub(few, runsFused) : plan.constant(0);
   Value runsSorted = schedule.direct ? plan.sub(one, few) : Value();
   int64_t tileM = schedule.up.tileM;
   Value directTiles = plan.mul(routes, runsDirect);
@@ -215,14 +254,19 @@ void ExpertsPlan::write() {
   bool leavesRows = !op.hasRouteRows() && !schedule.atomic;
   bool sumsDirect = sumsByTokens(op, schedule);
   if (leavesRows) {
-    state(routeRows, sumsDirect ? plan.mul(routes, runsSorted) : routes,
+    Value needsRows = sumsDirect ? plan.max(runsSorted, runsFused) : one;
+    state(routeRows, plan.mul(routes, needsRows),
           rowBytes(op.getRoutes(), op.getWidth()));
   }
   if (hasScales(op.getInput())) {
-    addQuantize(op, (name + "_quantize").str(), plan, builder);
+    addQuantize(op, plan.mul(tokens, plan.sub(one, runsFused)),
+                (name + "_quantize").str(), plan, builder);
   }
   if (schedule.atomic) {
     addZeros(op, (name + "_zero").str(), plan, builder);
+  }
+  if (schedule.fused > 0) {
+    fusedStage(plan.mul(routes, runsFused));
   }
   if (schedule.direct) {
     stageOne(/*direct=*/true, directTiles);
@@ -240,7 +284,7 @@ void ExpertsPlan::write() {
   } else if (leavesRows) {
     addCombine(op, routeRows, elementOf(op.getRoutes(), builder),
                (name + "_combine").str(), plan, builder,
-               sumsDirect ? runsSorted : Value());
+               sumsDirect ? runsSorted : plan.sub(one, runsFused));
   }
 }
 

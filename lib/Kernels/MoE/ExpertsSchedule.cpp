@@ -12,6 +12,20 @@ using namespace tenon::kernels;
 using namespace tenon::kernels::moe;
 using dense::GemmSchedule;
 
+GemmSchedule moe::cutTiles(int64_t tileM, int64_t tileN, int64_t tileK,
+                           int64_t wavesM, int64_t wavesN, int64_t wavesK,
+                           int64_t stages) {
+  GemmSchedule schedule;
+  schedule.tileM = tileM;
+  schedule.tileN = tileN;
+  schedule.tileK = tileK;
+  schedule.wavesM = wavesM;
+  schedule.wavesN = wavesN;
+  schedule.wavesK = wavesK;
+  schedule.stages = stages;
+  return schedule;
+}
+
 /// Checks that \p schedule cuts \p stage at the edges of packed weights and of
 /// blocks that share a scale, and its \p input, of \p depth values along K,
 /// into whole copies.
@@ -72,13 +86,15 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
   auto up = attribute.getAs<DictionaryAttr>("up");
   auto down = attribute.getAs<DictionaryAttr>("down");
   auto sum = attribute.getAs<StringAttr>("sum");
-  if (!form || !up || !down || attribute.size() != (sum ? 4 : 3) ||
+  auto fused = attribute.getAs<IntegerAttr>("fused");
+  size_t known = 3 + (sum ? 1 : 0) + (fused ? 1 : 0);
+  if (!form || !up || !down || attribute.size() != known ||
       (form != "direct" && form != "sorted") ||
       (sum && sum != "atomic" && sum != "ordered")) {
     return op.emitOpError(
                "a schedule is {form = \"direct\" or \"sorted\", up = "
                "{...}, down = {...}} and may have sum = \"ordered\" (the "
-               "default) or \"atomic\"; found ")
+               "default) or \"atomic\" and fused = N; found ")
            << attribute;
   }
   bool isDirect = form == "direct";
@@ -86,6 +102,14 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
   if (atomic && op.hasRouteRows()) {
     return op.emitOpError("sum = \"atomic\": the result is rows of routes, "
                           "which are not summed");
+  }
+  if (fused && (!isDirect || atomic || fused.getInt() < 1 ||
+                fused.getInt() > directTokens || !canFuse(op))) {
+    return op.emitOpError("fused = N, from 1 to ")
+           << directTokens
+           << " tokens, goes with form = \"direct\", ordered sums over routes "
+              "and a D that is a multiple of 512; found fused = "
+           << fused.getInt() << " and D = " << op.getWidth();
   }
   FailureOr<GemmSchedule> upCut = dense::readSchedule(op, up);
   FailureOr<GemmSchedule> downCut = dense::readSchedule(op, down);
@@ -96,7 +120,8 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
                         isDirect, *downCut))) {
     return failure();
   }
-  ExpertsSchedule schedule{isDirect, atomic, *upCut, *downCut};
+  ExpertsSchedule schedule{isDirect, atomic, fused ? fused.getInt() : 0, *upCut,
+                           *downCut};
   if (schedule.up.tileM != schedule.down.tileM) {
     return op.emitOpError("up and down have tiles of as many rows, found ")
            << schedule.up.tileM << " and " << schedule.down.tileM;
@@ -105,20 +130,6 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
     return op.emitOpError("a direct schedule has tiles of ")
            << directTokens << " rows, found " << schedule.up.tileM;
   }
-  return schedule;
-}
-
-static GemmSchedule cut(int64_t tileM, int64_t tileN, int64_t tileK,
-                        int64_t wavesM, int64_t wavesN, int64_t wavesK,
-                        int64_t stages) {
-  GemmSchedule schedule;
-  schedule.tileM = tileM;
-  schedule.tileN = tileN;
-  schedule.tileK = tileK;
-  schedule.wavesM = wavesM;
-  schedule.wavesN = wavesN;
-  schedule.wavesK = wavesK;
-  schedule.stages = stages;
   return schedule;
 }
 
@@ -134,12 +145,16 @@ static std::optional<GemmSchedule> cutSharing(spec::Format input, int64_t depth,
   // With 128 rows to itself a wave would have no registers left for two steps
   // of w13, or of rows in FP8.
   bool isTall = tileM > 64 && (isUp || input == spec::Format::FP8);
-  GemmSchedule schedule =
-      cut(tileM, isUp ? 128 : 256, tileK, isTall ? 2 : 1, 4, 1, isUp ? 2 : 3);
+  GemmSchedule schedule = cutTiles(tileM, isUp ? 128 : 256, tileK,
+                                   isTall ? 2 : 1, 4, 1, isUp ? 2 : 3);
   schedule.stagesX = true;
   schedule.group = 4;
   return schedule;
 }
+
+/// Up to how many tokens one kernel is faster than a launch for each product:
+/// workgroups of tokens with an expert in common each read its weights.
+static constexpr int64_t fusedTokens = 3;
 
 SmallVector<DictionaryAttr>
 moe::rankExpertsSchedules(spec::MoeExpertsOp op,
@@ -152,10 +167,14 @@ moe::rankExpertsSchedules(spec::MoeExpertsOp op,
   SmallVector<DictionaryAttr> schedules;
   auto add = [&](bool direct, const GemmSchedule &up,
                  const GemmSchedule &down) {
-    schedules.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr("form", b.getStringAttr(direct ? "direct" : "sorted")),
-         b.getNamedAttr("up", dense::toAttribute(b, up)),
-         b.getNamedAttr("down", dense::toAttribute(b, down))}));
+    NamedAttrList schedule;
+    schedule.append("form", b.getStringAttr(direct ? "direct" : "sorted"));
+    schedule.append("up", dense::toAttribute(b, up));
+    schedule.append("down", dense::toAttribute(b, down));
+    if (direct && canFuse(op)) {
+      schedule.append("fused", b.getI64IntegerAttr(fusedTokens));
+    }
+    schedules.push_back(schedule.getDictionary(op.getContext()));
   };
   bool direct = tokens <= directTokens;
   int64_t tileM = 16;
@@ -170,8 +189,8 @@ moe::rankExpertsSchedules(spec::MoeExpertsOp op,
   if (tileM <= 32) {
     // All that a wave reads of the weights is on its way at once: up to 3584
     // values along K in seven steps.
-    GemmSchedule up = cut(tileM, 32, 512, 1, 1, 4, 7);
-    GemmSchedule down = cut(tileM, 128, 128, 1, 4, 1, 3);
+    GemmSchedule up = cutTiles(tileM, 32, 512, 1, 1, 4, 7);
+    GemmSchedule down = cutTiles(tileM, 128, 128, 1, 4, 1, 3);
     // Each wave reading 32 rows of FP8 by itself would keep the L1 busier than
     // the weights do.
     bool sharesX = tileM == 32 && op.getInput() == spec::Format::FP8;
@@ -181,17 +200,19 @@ moe::rankExpertsSchedules(spec::MoeExpertsOp op,
           sharesMid ? sharing(down, false) : down);
     }
     add(direct, up, down);
-    add(direct, cut(tileM, 64, 128, 1, 4, 1, 3),
-        cut(tileM, 64, 128, 1, 4, 1, 2));
+    add(direct, cutTiles(tileM, 64, 128, 1, 4, 1, 3),
+        cutTiles(tileM, 64, 128, 1, 4, 1, 2));
   } else {
-    GemmSchedule up = cut(tileM, 64, 128, 2, 2, 1, 2);
-    GemmSchedule down = cut(tileM, 128, 128, 2, 2, 1, 2);
+    GemmSchedule up = cutTiles(tileM, 64, 128, 2, 2, 1, 2);
+    GemmSchedule down = cutTiles(tileM, 128, 128, 2, 2, 1, 2);
     add(direct, sharing(up, true), sharing(down, false));
     add(direct, up, down);
   }
-  add(direct, cut(tileM, 64, 128, 1, 4, 1, 2), cut(tileM, 64, 128, 1, 4, 1, 2));
+  add(direct, cutTiles(tileM, 64, 128, 1, 4, 1, 2),
+      cutTiles(tileM, 64, 128, 1, 4, 1, 2));
   if (!direct) {
-    add(direct, cut(64, 64, 128, 2, 2, 1, 2), cut(64, 64, 128, 2, 2, 1, 2));
+    add(direct, cutTiles(64, 64, 128, 2, 2, 1, 2),
+        cutTiles(64, 64, 128, 2, 2, 1, 2));
   }
   return schedules;
 }

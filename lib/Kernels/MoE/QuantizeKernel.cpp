@@ -61,10 +61,9 @@ static void writeQuantize(spec::MoeExpertsOp op, tile::KernelOp kernel,
   t.create<tile::ReturnOp>();
 }
 
-void moe::addQuantize(spec::MoeExpertsOp op, StringRef name, PlanBuilder &plan,
-                      OpBuilder &builder) {
+void moe::addQuantize(spec::MoeExpertsOp op, Value tokens, StringRef name,
+                      PlanBuilder &plan, OpBuilder &builder) {
   constexpr int64_t waves = 4;
-  Value tokens = plan.size("x", 0);
   int64_t width = op.getWidth();
   KernelArguments arguments(builder, plan);
   for (const spec::OperandContract &contract : op.getOperandContracts()) {

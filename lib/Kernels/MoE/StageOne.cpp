@@ -9,40 +9,29 @@ using namespace tenon::kernels;
 using namespace tenon::kernels::moe;
 
 namespace {
-class StageOne : public ExpertStage {
+class StageOne : public TileStage {
 public:
-  using ExpertStage::ExpertStage;
+  using TileStage::TileStage;
 
 private:
-  int64_t width() override { return op.getExpertWidth(); }
-  int64_t depth() override { return op.getWidth(); }
-  spec::Format input() override { return op.getInput(); }
   void operands() override;
   void writeOut(ValueRange sums) override;
-  Value activate(Value gate, Value up);
 };
 } // namespace
 
 void StageOne::operands() {
   Value tokens = tokensOf(op, t, routes.routes);
-  bool isRounded = hasScales(input());
-  Value stride = isRounded ? t.i32(rowBytes(input(), depth()))
+  bool isRounded = hasScales(shape.input);
+  Value stride = isRounded ? t.i32(rowBytes(shape.input, shape.depth))
                            : t.mul(args["x_stride"], t.i32(16));
-  product.x = rowsOf(isRounded ? args[xCodes] : args["x"],
-                     isRounded ? args[xScales] : Value(), input(), depth(),
-                     stride, args["T"], tokens, dense::BandOrder::ScaleWords);
+  product.x =
+      rowsOf(isRounded ? args[xCodes] : args["x"],
+             isRounded ? args[xScales] : Value(), shape.input, shape.depth,
+             stride, args["T"], tokens, dense::BandOrder::ScaleWords);
   for (int64_t part : {0, 1}) {
     product.weights.push_back(expertWeights(
         "w13", op.getW13(), op.getW13Scale(), op.getW13Order(), part));
   }
-}
-
-Value StageOne::activate(Value gate, Value up) {
-  if (op.getActivation() == spec::Activation::SiLU) {
-    return t.mulf(t.mulf(gate, t.sigmoid(gate)), up);
-  }
-  return t.situ(gate, up, op.getBeta()->convertToDouble(),
-                op.getLinearBeta()->convertToDouble());
 }
 
 void StageOne::writeOut(ValueRange sums) {
@@ -56,7 +45,7 @@ void StageOne::writeOut(ValueRange sums) {
   int64_t bits = bitsOf(format);
   int64_t values = std::max<int64_t>(8 / bits, 1);
   int64_t bytes = std::max<int64_t>(bits / 8, 1);
-  int64_t stride = rowBytes(format, width());
+  int64_t stride = rowBytes(format, shape.width);
   Value skipped =
       t.mul(t.create<arith::DivUIOp>(column0, t.i32(values)), t.i32(bytes));
   constexpr int64_t block = tile::MmaOp::scaleBlock;
@@ -65,7 +54,7 @@ void StageOne::writeOut(ValueRange sums) {
     scatterRows(codes.values, intermediateCodes, stride, skipped, values,
                 bytes);
     if (codes.scales) {
-      scatterRows(codes.scales, intermediateScales, scaleRowBytes(width()),
+      scatterRows(codes.scales, intermediateScales, scaleRowBytes(shape.width),
                   first, block, 1);
     }
     return;
@@ -94,5 +83,6 @@ void StageOne::writeOut(ValueRange sums) {
 void moe::writeStageOne(spec::MoeExpertsOp op, const ExpertsSchedule &schedule,
                         bool direct, tile::KernelOp kernel,
                         OpBuilder &builder) {
-  StageOne(op, direct, schedule.up, builder).write(kernel);
+  StageOne(op, direct, ProductShape::first(op), schedule.up, builder)
+      .write(kernel);
 }

@@ -9,16 +9,14 @@ using namespace tenon::kernels;
 using namespace tenon::kernels::moe;
 
 namespace {
-class StageTwo : public ExpertStage {
+class StageTwo : public TileStage {
 public:
   StageTwo(spec::MoeExpertsOp op, const ExpertsSchedule &cut, bool direct,
            OpBuilder &builder)
-      : ExpertStage(op, direct, cut.down, builder), atomic(cut.atomic) {}
+      : TileStage(op, direct, ProductShape::second(op), cut.down, builder),
+        atomic(cut.atomic) {}
 
 private:
-  int64_t width() override { return op.getWidth(); }
-  int64_t depth() override { return op.getExpertWidth(); }
-  spec::Format input() override { return op.getIntermediate(); }
   void operands() override;
   void writeOut(ValueRange sums) override;
   void addToTokens(Value tile);
@@ -28,15 +26,16 @@ private:
 } // namespace
 
 void StageTwo::operands() {
-  int64_t stride = rowBytes(input(), depth());
-  bool scaled = hasScales(input());
+  int64_t stride = rowBytes(shape.input, shape.depth);
+  bool scaled = hasScales(shape.input);
   if (direct) {
     product.x = rowsOf(args[intermediateCodes],
-                       scaled ? args[intermediateScales] : Value(), input(),
-                       depth(), t.i32(stride), routeCount(), routes.routes);
+                       scaled ? args[intermediateScales] : Value(), shape.input,
+                       shape.depth, t.i32(stride), routeCount(), routes.routes);
   } else {
-    product.x = rowsOf(atSlots(intermediateCodes, stride), Value(), input(),
-                       depth(), t.i32(stride), t.i32(schedule.tileM), Value());
+    product.x =
+        rowsOf(atSlots(intermediateCodes, stride), Value(), shape.input,
+               shape.depth, t.i32(stride), t.i32(schedule.tileM), Value());
     if (scaled) {
       product.x.scales = slotScales();
     }
@@ -63,7 +62,7 @@ void StageTwo::addToTokens(Value tile) {
   Value stride = t.mul(args["out_stride"], t.i32(16));
   Value skipped = t.mul(column0, t.i32(bytes));
   Value all = t.add(t.mul(t.create<arith::SubIOp>(args["T"], t.i32(1)), stride),
-                    t.i32(width() * bytes));
+                    t.i32(shape.width * bytes));
   Value view = t.view(t.advance(args["out"], t.wideMul(skipped, t.i32(1))),
                       {t.mul(args["out_stride"], t.i32(16 / bytes)), unit},
                       t.create<arith::SubIOp>(all, skipped));
@@ -89,7 +88,7 @@ void StageTwo::writeOut(ValueRange sums) {
   Codes codes = quantize(t, spread(sum), format, op.getScaleMode());
   if (!op.hasRouteRows()) {
     int64_t bytes = bitsOf(format) / 8;
-    scatterRows(codes.values, routeRows, rowBytes(format, width()),
+    scatterRows(codes.values, routeRows, rowBytes(format, shape.width),
                 t.mul(column0, t.i32(bytes)), 1, bytes);
     return;
   }
@@ -98,7 +97,7 @@ void StageTwo::writeOut(ValueRange sums) {
               column0, 1, 1);
   Value block =
       t.create<arith::DivUIOp>(column0, t.i32(tile::MmaOp::scaleBlock));
-  scatterRows(codes.scales, "out", pitch, t.add(block, t.i32(width())),
+  scatterRows(codes.scales, "out", pitch, t.add(block, t.i32(shape.width)),
               tile::MmaOp::scaleBlock, 1);
 }
 

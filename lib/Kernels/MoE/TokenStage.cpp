@@ -39,30 +39,20 @@ bool moe::sumsByTokens(spec::MoeExpertsOp op, const ExpertsSchedule &schedule) {
          op.getExpertsPerToken() * stepsOf(op) <= mostSteps;
 }
 
-static dense::GemmSchedule tokenSchedule() {
-  dense::GemmSchedule schedule;
-  schedule.tileM = rows;
-  schedule.tileN = tokenStageColumns;
-  schedule.tileK = stepDepth;
-  schedule.wavesM = schedule.wavesN = schedule.wavesK = 1;
-  schedule.stages = 1;
-  return schedule;
-}
-
 namespace {
 class TokenStage : public ExpertStage {
 public:
   TokenStage(spec::MoeExpertsOp op, OpBuilder &builder)
-      : ExpertStage(op, /*direct=*/true, tokenSchedule(), builder) {}
+      : ExpertStage(op, /*direct=*/true, ProductShape::second(op),
+                    cutTiles(rows, tokenStageColumns, stepDepth, 1, 1, 1,
+                             /*stages=*/1),
+                    builder) {}
 
-  void write(tile::KernelOp kernel) override;
+  void write(tile::KernelOp kernel);
 
 private:
-  int64_t width() override { return op.getWidth(); }
-  int64_t depth() override { return op.getExpertWidth(); }
-  spec::Format input() override { return op.getIntermediate(); }
-  void operands() override;
-  void writeOut(ValueRange sums) override;
+  void operands();
+  void writeOut(ValueRange sums);
   void chooseRoutes(int64_t begin);
   StepOperand load(const dense::Operand &operand, int64_t step, bool isWeights);
   SmallVector<StepOperand> loadWeights(int64_t place);
@@ -92,15 +82,16 @@ void TokenStage::chooseRoutes(int64_t begin) {
 }
 
 void TokenStage::operands() {
-  product.x = rowsOf(args[intermediateCodes],
-                     hasScales(input()) ? args[intermediateScales] : Value(),
-                     input(), depth(), t.i32(rowBytes(input(), depth())),
-                     routeCount(), routes.routes);
+  product.x = rowsOf(
+      args[intermediateCodes],
+      hasScales(shape.input) ? args[intermediateScales] : Value(), shape.input,
+      shape.depth, t.i32(rowBytes(shape.input, shape.depth)), routeCount(),
+      routes.routes);
 }
 
 StepOperand TokenStage::load(const dense::Operand &operand, int64_t step,
                              bool isWeights) {
-  bool limited = (step + 1) * stepDepth > depth();
+  bool limited = (step + 1) * stepDepth > shape.depth;
   return product.load(operand, t.i32(step * stepDepth), isWeights, limited);
 }
 
@@ -192,7 +183,8 @@ void TokenStage::writeOut(ValueRange sums) {
 
 void TokenStage::write(tile::KernelOp kernel) {
   begin(kernel);
-  token = row;
+  takeColumns(t.workgroupId(0));
+  token = t.workgroupId(1);
   firstRoute = t.mul(token, t.i32(op.getExpertsPerToken()));
   Value exists = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, token,
                                          RouteLookup(op, t, args).tokens());

@@ -100,6 +100,26 @@ def variants(full):
             yield case(count, E=experts, K=chosen, beta=2.0, linear_beta=7.5)
 
 
+def fused(full):
+    """Tokens so few that one kernel does it all: types, orders, masked and repeated routes,
+    counts of routes, parts and columns that are no powers of two."""
+    for index, types in enumerate(formats()):
+        for count in (1, 2, 3) if full else (1 + index % 3,):
+            routes = ("bf16", "f32")[index % 2]
+            yield case(count, D=(512, 1024, 1536)[index % 3], I=(96, 384)[index % 2],
+                       K=(3, 16)[index % 2], routes=routes, stride=True, **types)
+    kinds = ("one_expert", "few_experts", "holes", "empty_rank", "small", "wide")
+    for index, kind in enumerate(kinds):
+        for position, types in enumerate(formats()):
+            if full or (index + position) % 5 == 0:
+                more = ({"map": "on", "G": 48}, {"num_tokens": "on"}, {"activation": "silu"})
+                yield case(3, data=kind, D=512, K=5, **types, **more[index % 3])
+    for given in (0, 1, 2, 1000):
+        yield case(3, D=512, num_tokens="on", lists=[("num_tokens", [given])], input="fp8")
+    for w13, w2 in (("aiter", "aiter"), ("aiter_interleaved", "aiter")):
+        yield case(2, w13=w13, w2=w2, D=1024, I=192, input="fp8", intermediate="fp4")
+
+
 def model(full):
     """Kimi K3 at tensor parallelism 8, and as eight ranks of whole experts."""
     eight = {"E": 896, "K": 16, "D": 3584, "I": 384}
@@ -117,7 +137,7 @@ def model(full):
 
 
 def main():
-    groups = {function.__name__: function for function in (tokens, widths, data, variants, model)}
+    groups = {function.__name__: function for function in (tokens, widths, data, variants, fused, model)}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("group", choices=groups)
     parser.add_argument("--full", action="store_true")
