@@ -22,11 +22,11 @@ layout::Layout tenon::tile::topKLayout(int64_t count, int64_t waves) {
 
 LdsType TopKOp::bufferType(MLIRContext *context, const layout::Layout &values,
                            int64_t count) {
-  // In words: the elements that are compared and the results, two each; a word
-  // per wave; their number.
-  int64_t elements =
-      values.numRegisters() * values.numLanes() * values.numWaves();
-  int64_t words = 2 * (elements + count) + values.numWaves() + 1;
+  // Two words each: the elements that are compared, the results, a place for
+  // each wave behind them, the bound of each wave with the number of elements.
+  int64_t waves = values.numWaves();
+  int64_t elements = values.numRegisters() * values.numLanes() * waves;
+  int64_t words = 2 * (elements + count + 2 * waves);
   return LdsType::get(context, {words}, IntegerType::get(context, 32));
 }
 

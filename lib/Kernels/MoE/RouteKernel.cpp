@@ -205,7 +205,7 @@ kernels::moe::rankRouteSchedules(spec::MoeRouteOp op) {
   SmallVector<DictionaryAttr> schedules;
   // The sums of softmax are those of one wave.
   bool isSoftmax = op.getScoring() == spec::Scoring::Softmax;
-  for (int64_t waves : {2, 4, 8, 1}) {
+  for (int64_t waves : {4, 2, 8, 1}) {
     if (!isSoftmax || waves == 1) {
       schedules.push_back(b.getDictionaryAttr(
           b.getNamedAttr("waves", b.getI64IntegerAttr(waves))));
