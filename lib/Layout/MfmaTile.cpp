@@ -145,14 +145,18 @@ Expected<Layout> OperandBuilder::build(const Layout &atom, int64_t extentK,
   };
   Digits digits;
   for (const Basis &basis : atom.bases(HwDim::Register)) {
-    digits.registers.push_back(place(basis[1]));
+    if (basis[1] < extentK) {
+      digits.registers.push_back(place(basis[1]));
+    }
   }
   SmallVector<Basis> lanes;
   for (auto [bit, basis] : enumerate(atom.bases(HwDim::Lane))) {
     lanes.push_back(bit < rows.size() ? row(rows[bit][dim]) : place(basis[1]));
   }
   digits.add(HwDim::Register, 1 - dim, run, steps);
-  digits.add(HwDim::Register, 1 - dim, k * steps, extentK / k / steps);
+  if (extentK > k) {
+    digits.add(HwDim::Register, 1 - dim, k * steps, extentK / k / steps);
+  }
   for (const Basis &basis :
        accumulator.bases(HwDim::Register).drop_front(skipped)) {
     if (basis[dim] != 0) {
@@ -192,14 +196,16 @@ tenon::layout::mfmaOperands(const Layout &accumulator, int64_t mn, int64_t k,
   if (mn != 16 && mn != 32) {
     return makeError("no MFMA has {0} rows", mn);
   }
-  if (extentK % k != 0) {
+  bool isHalf = 2 * extentK == k && lhsFormat == MfmaFormat::F8 &&
+                rhsFormat == MfmaFormat::F8 && contraction == Contraction();
+  if (extentK % k != 0 && !isHalf) {
     return makeError("{0} values of the contraction index are no multiple of "
                      "the instruction's {1}",
                      extentK, k);
   }
   const auto &[run, steps] = contraction;
-  if (!isPowerOf2_64(run) || !isPowerOf2_64(steps) || k % run != 0 ||
-      extentK / k % steps != 0) {
+  if (!isHalf && (!isPowerOf2_64(run) || !isPowerOf2_64(steps) ||
+                  k % run != 0 || extentK / k % steps != 0)) {
     return makeError("runs of {0} values and {1} steps do not divide {2} "
                      "instructions of {3} values",
                      run, steps, extentK / k, k);
@@ -241,6 +247,16 @@ tenon::layout::mfmaOperands(const Layout &accumulator, int64_t mn, int64_t k,
   auto rhsAtom = mfmaOperandA(mn, k, rhsFormat);
   if (!rhsAtom) {
     return rhsAtom.takeError();
+  }
+  // Half an instruction has no registers for the upper values of k, and needs
+  // all lanes for the lower ones.
+  if (isHalf && any_of(lhsAtom->bases(HwDim::Lane), [&](const Basis &basis) {
+        return basis[1] >= extentK;
+      })) {
+    return makeError(
+        "lanes share the {0} values of k of a {1}x{1} instruction: "
+        "it cannot take half of them",
+        k, mn);
   }
   auto basesOf = [&](unsigned dim) {
     return dim == rowDim ? ArrayRef<Basis>(rowBases) : columnBases;

@@ -135,6 +135,34 @@ static Error collectPhases(const LdsLayout &plain, const LdsUse &use,
   return Error::success();
 }
 
+/// A map in which each of the row bits \p bits flips one bit of the address or
+/// none, and several may flip the same.
+static std::optional<RowMasks> searchSingleBits(MutableArrayRef<Phase> phases,
+                                                unsigned rowBits,
+                                                unsigned columnBits,
+                                                ArrayRef<unsigned> bits) {
+  uint64_t count = 1;
+  for (size_t bit = 0; bit < bits.size(); ++bit) {
+    count *= columnBits + 1;
+    if (count > uint64_t(1) << maxSearchBits) {
+      return std::nullopt;
+    }
+  }
+  for (uint64_t code : seq<uint64_t>(0, count)) {
+    RowMasks masks(rowBits, 0);
+    for (uint64_t rest = code; unsigned bit : bits) {
+      unsigned column = rest % (columnBits + 1);
+      masks[bit] =
+          column == 0 ? 0 : int64_t(1) << (firstColumnBit + column - 1);
+      rest /= columnBits + 1;
+    }
+    if (!hasConflict(phases, masks)) {
+      return masks;
+    }
+  }
+  return std::nullopt;
+}
+
 /// The first of the maps described at findConflictFreeSwizzle that serves.
 static std::optional<RowMasks> searchMasks(MutableArrayRef<Phase> phases,
                                            unsigned rowBits,
@@ -166,6 +194,11 @@ static std::optional<RowMasks> searchMasks(MutableArrayRef<Phase> phases,
     return std::nullopt;
   }
   unsigned searched = std::min<size_t>(bits.size(), maxSearchBits / columnBits);
+  if (searched < bits.size()) {
+    if (auto single = searchSingleBits(phases, rowBits, columnBits, bits)) {
+      return single;
+    }
+  }
   for (uint64_t code :
        seq<uint64_t>(0, uint64_t(1) << (searched * columnBits))) {
     for (unsigned index = 0; index < searched; ++index) {

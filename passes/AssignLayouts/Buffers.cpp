@@ -13,9 +13,37 @@ struct Uses {
   SmallVector<Value> buffers; ///< the buffer and all stages
   SmallVector<tile::CopyToLdsOp> copies;
   std::vector<layout::Layout> readers; ///< distinct
-  bool others = false;                 ///< a store, or a reader without layout
+  bool others = false; ///< a store, or a reader whose layout is not known
 };
 } // namespace
+
+/// How \p load reads the whole buffer, part by part, or nothing where parts do
+/// not make it up. Where a part begins does not change its bank conflicts.
+static std::optional<layout::Layout> readerOf(tile::LdsLoadOp load) {
+  tile::LayoutAttr attr = tile::getLayout(load.getType());
+  if (!attr || !load.getOffsets()) {
+    return attr ? std::optional(attr.getLayout()) : std::nullopt;
+  }
+  layout::Layout layout = attr.getLayout();
+  SmallVector<layout::Repeat> repeats;
+  for (auto [dim, extent] :
+       llvm::enumerate(load.getBuffer().getType().getShape())) {
+    int64_t part = layout.shape()[dim];
+    if (extent % part != 0) {
+      return std::nullopt;
+    }
+    if (extent != part) {
+      repeats.push_back(
+          {layout::HwDim::Register, extent / part, unsigned(dim)});
+    }
+  }
+  auto whole = layout::Layout::repeat(layout, repeats);
+  if (!whole) {
+    llvm::consumeError(whole.takeError());
+    return std::nullopt;
+  }
+  return std::move(*whole);
+}
 
 static Uses usesOf(Value buffer) {
   Uses uses;
@@ -28,10 +56,10 @@ static Uses usesOf(Value buffer) {
                  copy && copy.getBuffer() == uses.buffers[next]) {
         uses.copies.push_back(copy);
       } else if (auto load = dyn_cast<tile::LdsLoadOp>(user)) {
-        tile::LayoutAttr layout = tile::getLayout(load.getType());
-        uses.others |= !layout;
-        if (layout && !llvm::is_contained(uses.readers, layout.getLayout())) {
-          uses.readers.push_back(layout.getLayout());
+        std::optional<layout::Layout> reader = readerOf(load);
+        uses.others |= !reader;
+        if (reader && !llvm::is_contained(uses.readers, *reader)) {
+          uses.readers.push_back(std::move(*reader));
         }
       } else {
         uses.others = true;

@@ -405,9 +405,12 @@ static void relabelContractions(tile::KernelOp kernel) {
         !mma.getInstruction() || !tile::getLayout(mma.getType())) {
       return;
     }
-    unsigned best = exchangedOperands(mma);
     int64_t depth = (*mma.getInstruction())[1];
     int64_t count = mma.getDepth() / depth;
+    if (count == 0) {
+      return; // Half an instruction has one order.
+    }
+    unsigned best = exchangedOperands(mma);
     std::optional<std::array<int64_t, 2>> chosen;
     for (int64_t steps = 2; best != 0 && count % steps == 0; steps *= 2) {
       for (int64_t run = 1; depth % run == 0; run *= 2) {

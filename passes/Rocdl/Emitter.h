@@ -190,6 +190,7 @@ private:
     int64_t perRegister = 1; ///< 1, 2 or 4
     llvm::SmallVector<mlir::Value> values;
   };
+  mlir::Value withUpperZeros(mlir::Value words);
   ScaleRegisters scaleRegisters(mlir::Value tile);
   /// The intrinsic of a product and what it takes behind A, B and C.
   struct MfmaForm {

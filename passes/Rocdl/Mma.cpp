@@ -14,10 +14,12 @@ using namespace tenon;
 using namespace tenon::rocdl;
 
 /// Registers, in elements of the tile, of an operand that a lane holds of one
-/// instruction [mn, k]; \p packing values are one element.
-static unsigned operandElements(ArrayRef<int64_t> instruction,
-                                int64_t packing) {
-  return instruction[0] * instruction[1] / 64 / packing;
+/// instruction [mn, k], of which \p mma may have half the values of k; \p
+/// packing values are one element.
+static unsigned operandElements(tile::MmaOp mma, int64_t packing) {
+  ArrayRef<int64_t> instruction = *mma.getInstruction();
+  return instruction[0] * std::min(instruction[1], mma.getDepth()) / 64 /
+         packing;
 }
 
 /// Bytes of a register, of which instructions select one as their scale.
@@ -30,10 +32,10 @@ static unsigned widthIn(tile::MmaOp mma, Value operand, int64_t registers) {
     return 0;
   }
   if (operand == mma.getLhs()) {
-    return operandElements(*instruction, mma.getLhsPacking());
+    return operandElements(mma, mma.getLhsPacking());
   }
   if (operand == mma.getRhs()) {
-    return operandElements(*instruction, mma.getRhsPacking());
+    return operandElements(mma, mma.getRhsPacking());
   }
   if (operand == mma.getAccumulator()) {
     return (*instruction)[0] * (*instruction)[0] / 64;
@@ -155,6 +157,15 @@ Emitter::ScaleRegisters Emitter::scaleRegisters(Value tile) {
   return scales;
 }
 
+/// The vector \p words, and as many zeros behind it.
+Value Emitter::withUpperZeros(Value words) {
+  int64_t count = cast<VectorType>(words.getType()).getNumElements();
+  Value zeros = LLVM::ZeroOp::create(b, loc, words.getType());
+  SmallVector<int32_t> all(2 * count);
+  std::iota(all.begin(), all.end(), 0);
+  return LLVM::ShuffleVectorOp::create(b, loc, words, zeros, all);
+}
+
 LogicalResult Emitter::emitMma(tile::MmaOp op) {
   auto accumulator = layoutOf(op.getResult());
   if (failed(accumulator)) {
@@ -202,7 +213,7 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
   };
   auto side = [&](Value tile, int64_t packing, const layout::Layout &layout,
                   unsigned depthDim, Value scale) {
-    unsigned elements = operandElements(instruction, packing);
+    unsigned elements = operandElements(op, packing);
     Side result{layout, elements, packing, depthDim, {}, {}, {}};
     result.values = repack(parts(tile), elements);
     if (form.inWords || form.inHalves || form.inLong) {
@@ -214,6 +225,11 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
       }
       for (Value &value : result.values.values) {
         value = LLVM::BitcastOp::create(b, loc, words, value);
+      }
+      if (op.getDepth() < instruction[1]) {
+        for (Value &value : result.values.values) {
+          value = withUpperZeros(value);
+        }
       }
     }
     if (scale) {
@@ -251,7 +267,7 @@ LogicalResult Emitter::emitMma(tile::MmaOp op) {
   };
   // All instructions of one step along k before the next, so that those that
   // follow each other do not depend on each other.
-  int64_t steps = op.getDepth() / instruction[1];
+  int64_t steps = llvm::divideCeil(op.getDepth(), instruction[1]);
   size_t first = 0;
   size_t end = sums.values.size();
   if (std::optional<ArrayRef<int64_t>> share = op.getPart()) {

@@ -30,6 +30,20 @@ tile.kernel @rows(%p: !tile.ptr<bf16>, %s: i32, %n: i32) attributes {waves = 4 :
   tile.return
 }
 
+// Two tiles of a buffer that one copy fills: each is read as the whole one would be.
+// CHECK-LABEL: tile.kernel @parts(
+tile.kernel @parts(%p: !tile.ptr<bf16>, %s: i32, %n: i32) attributes {waves = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = tile.view %p strides [%s, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  // CHECK: tile.alloc_lds : <128x64xbf16, #tile.lds_layout<[128, 64] of 16 bits, strides = [64, 1], swizzle = [bit 0 of 0 flips 16, bit 1 of 0 flips 32, bit 2 of 0 flips 64]>>
+  %buffer = tile.alloc_lds : !tile.lds<128x64xbf16>
+  %t = tile.copy_to_lds %v[%c0, %c0], %buffer : !tile.view<2 x bf16>, !tile.lds<128x64xbf16> -> !tile.token
+  tile.wait_copies %t : !tile.token
+  %x = tile.lds_load %buffer at [0, 0] : !tile.lds<128x64xbf16> -> tensor<64x64xbf16, #a>
+  %y = tile.lds_load %buffer at [64, 0] : !tile.lds<128x64xbf16> -> tensor<64x64xbf16, #a>
+  tile.return
+}
+
 // A tile that goes from lanes along its rows to lanes along its columns: row-major, lanes of
 // 16 rows would write to the same banks.
 // CHECK-LABEL: tile.kernel @exchange(

@@ -94,6 +94,8 @@ struct MfmaOperands {
 struct Contraction {
   int64_t run = 1;
   int64_t steps = 1;
+
+  bool operator==(const Contraction &) const = default;
 };
 
 /// The operand layouts of products of mn x mn x k instructions, over `extentK`
@@ -103,6 +105,10 @@ struct Contraction {
 /// repeats of the instruction. Registers of an operand: the elements of one
 /// instruction, then the steps along k, then rows (columns). An error where
 /// `contraction` does not divide the instruction's k or the steps.
+///
+/// F8 operands of half the instruction's k lie in its lower registers, where
+/// the lower values of k are (see mfmaOperandA); its upper ones are to be
+/// zeros.
 llvm::Expected<MfmaOperands> mfmaOperands(const Layout &accumulator, int64_t mn,
                                           int64_t k, int64_t extentK,
                                           MfmaFormat lhsFormat,

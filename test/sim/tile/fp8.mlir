@@ -1,10 +1,17 @@
 // FP32 numbers are rounded to E4M3 (to nearest, ties to even), multiplied by the 16x16x32
-// instruction, and turned back into FP32 and bf16, which is exact.
+// instruction, or by half of 16x16x128, and turned back into FP32 and bf16, which is exact.
 // REQUIRES: numpy
 // RUN: tenon compile %s -o %t.co
 // RUN: %{python} %S/Inputs/fp8.py make %t.a.npy %t.b.npy
 // RUN: tenon sim %t.co --block 64 --arg npy:%t.a.npy --arg npy:%t.b.npy --arg buf:4096:out=%t.product.npy --arg buf:8192:out=%t.wide.npy --arg buf:4096:out=%t.bf16.npy | FileCheck %s
 // CHECK: 0 findings
+// RUN: %{python} %S/Inputs/fp8.py check %t.a.npy %t.b.npy %t.product.npy %t.wide.npy %t.bf16.npy
+// RUN: sed 's/64: 16, 32/64: 16, 128/' %s > %t.half.mlir
+// RUN: tenon compile %t.half.mlir --emit isa | FileCheck %s --check-prefix=HALF
+// HALF-COUNT-4: v_mfma_f32_16x16x128_f8f6f4
+// HALF-NOT: v_mfma
+// RUN: tenon compile %t.half.mlir -o %t.half.co
+// RUN: tenon sim %t.half.co --block 64 --arg npy:%t.a.npy --arg npy:%t.b.npy --arg buf:4096:out=%t.product.npy --arg buf:8192:out=%t.wide.npy --arg buf:4096:out=%t.bf16.npy | FileCheck %s
 // RUN: %{python} %S/Inputs/fp8.py check %t.a.npy %t.b.npy %t.product.npy %t.wide.npy %t.bf16.npy
 
 tile.kernel @k(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %product: !tile.ptr<f32>,

@@ -385,6 +385,31 @@ TEST(BankConflicts, CopyLayoutsOfOperandsHaveNone) {
   }
 }
 
+// Two ways to read sixteen of 32 rows, which differ in five bits between them:
+// two of the bits flip the same bit of the address.
+TEST(BankConflicts, CopyLayoutOfTwoReaders) {
+  BankRules rules = gfx950();
+  auto reader = [](int64_t fourthRow, int64_t otherRow) {
+    return cantFail(Layout::create(
+        {32, 512},
+        {{0, 1},
+         {0, 2},
+         {0, 4},
+         {0, 8},
+         {0, 64},
+         {0, 128},
+         {0, 256},
+         {otherRow, 0}},
+        {{1, 0}, {2, 0}, {4, 0}, {fourthRow, 0}, {0, 16}, {0, 32}}, {}, {}));
+  };
+  Layout low = reader(8, 16), high = reader(16, 8);
+  LdsLayout lds =
+      cantFail(findCopyLayout({32, 512}, 1, 8, {&low, &high}, rules));
+  for (const Layout *tile : {&low, &high}) {
+    EXPECT_EQ(countByHand(*tile, lds, 128, LdsAccess::Read, 64).extraPhases, 0);
+  }
+}
+
 // A tile with its rows along the second dim, as weights [N, K] are for an
 // operand [K, N].
 TEST(BankConflicts, CopyLayoutOfATransposedTile) {

@@ -105,6 +105,37 @@ TEST(MfmaTile, ContractionsInterleaveSteps) {
             "values");
 }
 
+// Half of an FP8 instruction's values of k are in the lower half of its
+// registers.
+TEST(MfmaTile, HalfAnInstruction) {
+  for (int64_t mn : {16, 32}) {
+    int64_t k = 2048 / mn;
+    Layout acc = cantFail(mfmaTile(2 * mn, 2 * mn, {mn, 1, 1, 0}));
+    MfmaOperands half = cantFail(
+        mfmaOperands(acc, mn, k, k / 2, MfmaFormat::F8, MfmaFormat::F8));
+    MfmaOperands whole =
+        cantFail(mfmaOperands(acc, mn, k, k, MfmaFormat::F8, MfmaFormat::F8));
+    constexpr int64_t held = 32;
+    ASSERT_EQ(half.lhs.numRegisters(), whole.lhs.numRegisters() / 2);
+    for (int64_t reg = 0; reg < half.lhs.numRegisters(); ++reg) {
+      int64_t same = reg / (held / 2) * held + reg % (held / 2);
+      for (int64_t lane : {0, 17, 63}) {
+        EXPECT_EQ(half.lhs.coordinates(reg, lane, 0),
+                  whole.lhs.coordinates(same, lane, 0));
+        EXPECT_EQ(half.rhs.coordinates(reg, lane, 0),
+                  whole.rhs.coordinates(same, lane, 0));
+      }
+    }
+  }
+  // The lanes of an FP4 operand share all values of k.
+  Layout acc = cantFail(mfmaTile(16, 16, {16, 1, 1, 0}));
+  EXPECT_EQ(
+      toString(mfmaOperands(acc, 16, 128, 64, MfmaFormat::F8, MfmaFormat::F4)
+                   .takeError()),
+      "64 values of the contraction index are no multiple of the "
+      "instruction's 128");
+}
+
 // The scales of FP4 operands lie in the lanes that hold their blocks.
 TEST(MfmaTile, BlocksOfFp4AreScales) {
   Layout acc = cantFail(mfmaTile(32, 32, {16, 1, 1, 1}));
