@@ -107,7 +107,7 @@ LogicalResult mla::lowerDecode(spec::MlaDecodeOp op, DictionaryAttr attribute,
     return plan.mul(queries, plan.constant(shape.heads));
   };
   // Calls of few queries have a kernel of their own.
-  DecodeSchedule least = schedule->ofFewRows();
+  DecodeSchedule least = ofFewRows(shape, *schedule);
   SmallVector<DecodeSchedule> kernels{*schedule};
   if (least.rows < schedule->rows) {
     kernels.push_back(least);

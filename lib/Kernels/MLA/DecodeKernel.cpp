@@ -302,9 +302,7 @@ void DecodeProgram::storeLse(Value logarithms) {
 }
 
 void DecodeProgram::writeResults(const Carried &carried) {
-  Value total = t.create<tile::ReduceOp>(type(at.perRow, f32),
-                                         tile::ReduceKind::Add, carried.total,
-                                         t.builder().getDenseI64ArrayAttr({0}));
+  Value total = wholeTotal(carried);
   Value none = fill(type(at.perRow, f32), 0.0);
   Value any = t.create<arith::CmpFOp>(arith::CmpFPredicate::UNE, total, none);
   Value lse = t.addf(carried.greatest, t.log2(total));
@@ -377,7 +375,11 @@ void DecodeProgram::write(tile::KernelOp kernel) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getBody());
-    step(carried, loop.getInductionVar());
+    if (shape.scoresOwnKeys()) {
+      stepOfOwnKeys(carried, loop.getInductionVar());
+    } else {
+      step(carried, loop.getInductionVar());
+    }
     t.create<scf::YieldOp>(valuesOf(carried.all()));
   }
   places = carried.all();

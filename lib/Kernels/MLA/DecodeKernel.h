@@ -32,6 +32,9 @@ struct DecodeShape {
   mlir::Type query, cache;
 
   int64_t rows() const { return heads * maxQueries; }
+  /// Whether each wave scores keys of its own over all columns, and works out
+  /// their weights. Else waves share the columns of a score.
+  bool scoresOwnKeys() const { return fp8Weights; }
   /// Whether scores are products of FP8. Of one FP8 operand they are those of
   /// bf16, into which its codes are converted.
   bool hasSmallScores() const {
@@ -46,12 +49,23 @@ struct DecodeSchedule {
   int64_t keys = 32;  ///< of a step
   int64_t stages = 3; ///< steps whose keys are in flight or in use
 
-  /// That of calls which have no more than 16 rows of a request.
-  DecodeSchedule ofFewRows() const {
-    return rows > 16 ? DecodeSchedule{16, 32, 3} : *this;
-  }
   bool operator==(const DecodeSchedule &) const = default;
 };
+
+/// That of calls which have no more than 16 rows of a request.
+inline DecodeSchedule ofFewRows(const DecodeShape &shape,
+                                const DecodeSchedule &schedule) {
+  if (schedule.rows <= 16) {
+    return schedule;
+  }
+  // Two workgroups to a compute unit, which short histories are quicker with.
+  return shape.scoresOwnKeys() ? DecodeSchedule{16, 64, 2}
+                               : DecodeSchedule{16, 32, 3};
+}
+
+/// Bytes in LDS between a row's FP8 weights of a step and the next row's, at
+/// most.
+inline constexpr int64_t mostWeightPadding = 64;
 
 /// Writes the body of \p kernel: a workgroup is a part of one request's keys,
 /// slot g of the plan, for `rows` rows of the request. Along x, the blocks of

@@ -5,7 +5,8 @@
 // that a lane has what belongs to one row of queries, in all products. Waves
 // share the scores by halves of the columns and halves of the keys; they meet
 // in LDS, and every wave works out all weights, which are the right operand of
-// its own 128 columns of values.
+// its own 128 columns of values. With FP8 weights each wave has sixteen keys of
+// 64 to itself and works out their weights, which meet in LDS.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,19 +98,38 @@ static layout::LdsLayout exchangeLayout(int64_t keys, int64_t rows,
   return swizzled.value_or(plain);
 }
 
-DecodeLayouts::DecodeLayouts(const DecodeShape &shape,
-                             const DecodeSchedule &schedule,
-                             const target::TargetInfo &target)
-    : keys(schedule.keys), rows(schedule.rows) {
-  bool isSmall = shape.hasSmallScores();
-  auto format = isSmall ? layout::MfmaFormat::F8 : layout::MfmaFormat::F16;
-  auto weightFormat =
-      shape.fp8Weights ? layout::MfmaFormat::F8 : layout::MfmaFormat::F16;
-  depthOfValues = isSmall ? 128 : 32;
-  depthOfRope = 32;
-  depthOfKeys = shape.fp8Weights && keys % 128 == 0 ? 128 : 32;
+/// FP8 weights of a step in LDS, the keys of a row side by side. Rows are as
+/// far apart as has the fewest bank conflicts: parts of it cannot be swizzled.
+static layout::LdsLayout weightsLayout(const layout::Layout &written,
+                                       const layout::Layout &read,
+                                       const layout::BankRules &rules) {
+  std::optional<layout::LdsLayout> best;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  int64_t keys = read.shape()[0];
+  for (int64_t padding = 0; padding <= mostWeightPadding; padding += 16) {
+    auto spread = [&](ArrayRef<int64_t> shape) {
+      return llvm::cantFail(layout::LdsLayout::create(
+          shape, {1, keys + padding}, /*elementBits=*/8));
+    };
+    auto conflicts = [&](const layout::Layout &tile, unsigned bits,
+                         layout::LdsAccess kind) {
+      return llvm::cantFail(layout::bankConflicts(tile, spread(tile.shape()),
+                                                  bits, kind, rules))
+          .extraPhases;
+    };
+    int64_t found = 2 * conflicts(written, 32, layout::LdsAccess::Write) +
+                    conflicts(read, 128, layout::LdsAccess::Read);
+    if (found < least) {
+      least = found;
+      best = spread(read.shape());
+    }
+  }
+  return *best;
+}
 
-  // Lanes: 16 rows of queries; four keys side by side of each sixteen.
+/// Waves share the columns by halves, and the keys by halves.
+void DecodeLayouts::scoreByHalfColumns(layout::MfmaFormat format,
+                                       const target::TargetInfo &target) {
   SmallVector<Basis> registers, lanes;
   addBits(registers, 3, 1, 1, 4);
   addBits(registers, 3, 1, instructionRows, keys / keyWaves);
@@ -123,24 +143,8 @@ DecodeLayouts::DecodeLayouts(const DecodeShape &shape,
   std::tie(keyRope, queryRope) =
       halves(scores, depthOfRope, ropeColumns, format);
 
-  registers.clear();
-  lanes.clear();
-  addBits(registers, 2, 0, 1, 4);
-  addBits(registers, 2, 0, instructionRows, valueColumns / decodeWaves);
-  addBits(lanes, 2, 1, 1, instructionRows);
-  addBits(lanes, 2, 0, 4, instructionRows);
-  SmallVector<Basis> waves;
-  addBits(waves, 2, 0, valueColumns / decodeWaves, valueColumns);
-  out = llvm::cantFail(layout::Layout::create(
-      {valueColumns, rows}, registers, lanes, waves, rowBlocks(1, rows)));
-  auto operands = llvm::cantFail(layout::mfmaOperands(
-      out, instructionRows, depthOfKeys, keys, weightFormat, weightFormat));
-  values = operands.lhs.transposed({1, 0});
-  weights = operands.rhs;
-  perRow = weights.slice({0});
   constexpr int64_t laneKeys = 8;
   totals = llvm::cantFail(weights.split({{laneKeys}, {}})).slice({0});
-
   // Both halves in registers.
   auto widened = [&](HwDim dim) {
     return llvm::map_to_vector(weights.bases(dim), [](const Basis &basis) {
@@ -157,7 +161,80 @@ DecodeLayouts::DecodeLayouts(const DecodeShape &shape,
                                                  widened(HwDim::Lane),
                                                  widened(HwDim::Wave), modes));
   exchanged =
-      exchangeLayout(keys, rows, scores, halved, tile::ldsBankRules(target));
+      exchangeLayout(keys, rows, scores, *halved, tile::ldsBankRules(target));
+}
+
+/// Of 64 keys each wave has sixteen, and all columns.
+void DecodeLayouts::scoreOwnKeys(layout::MfmaFormat format,
+                                 const target::TargetInfo &target) {
+  SmallVector<Basis> registers, lanes, waves;
+  addBits(registers, 2, 0, 1, 4);
+  addBits(lanes, 2, 1, 1, instructionRows);
+  addBits(lanes, 2, 0, 4, instructionRows);
+  addBits(waves, 2, 0, instructionRows, scoredKeys);
+  scores = llvm::cantFail(layout::Layout::create(
+      {scoredKeys, rows}, registers, lanes, waves, rowBlocks(1, rows)));
+  auto place = [&](int64_t depth, int64_t columns) {
+    auto operands = llvm::cantFail(layout::mfmaOperands(
+        scores, instructionRows, depth, columns, format, format));
+    return std::pair(operands.lhs, operands.rhs.transposed({1, 0}));
+  };
+  std::tie(keyValues, queryValues) = place(depthOfValues, valueColumns);
+  std::tie(keyRope, queryRope) = place(depthOfRope, ropeColumns);
+  constexpr int64_t laneKeys = 4;
+  totals = llvm::cantFail(scores.split({{laneKeys}, {}})).slice({0});
+
+  auto widened = [&](HwDim dim) {
+    return llvm::map_to_vector(perRow.bases(dim), [](const Basis &basis) {
+      return Basis{0, basis[0]};
+    });
+  };
+  registers = widened(HwDim::Register);
+  addBits(registers, 2, 0, 1, decodeWaves);
+  SmallVector<layout::OuterMode> modes(perRow.outerModes());
+  for (layout::OuterMode &mode : modes) {
+    ++mode.dim;
+  }
+  ofWaves = llvm::cantFail(layout::Layout::create(
+      {decodeWaves, rows}, registers, widened(HwDim::Lane),
+      widened(HwDim::Wave), modes));
+  exchanged = weightsLayout(scores, weights, tile::ldsBankRules(target));
+}
+
+DecodeLayouts::DecodeLayouts(const DecodeShape &shape,
+                             const DecodeSchedule &schedule,
+                             const target::TargetInfo &target)
+    : keys(schedule.keys), rows(schedule.rows),
+      scoredKeys(std::min<int64_t>(keys, 64)) {
+  bool isSmall = shape.hasSmallScores();
+  auto format = isSmall ? layout::MfmaFormat::F8 : layout::MfmaFormat::F16;
+  auto weightFormat =
+      shape.fp8Weights ? layout::MfmaFormat::F8 : layout::MfmaFormat::F16;
+  depthOfValues = isSmall ? 128 : 32;
+  // Where a wave has all of the 64 columns they are half an instruction's, as
+  // 64 keys are.
+  depthOfRope = isSmall && shape.scoresOwnKeys() ? 128 : 32;
+  depthOfKeys = shape.fp8Weights ? 128 : 32;
+
+  // Lanes: 16 rows of queries; four values side by side of each sixteen.
+  SmallVector<Basis> registers, lanes, waves;
+  addBits(registers, 2, 0, 1, 4);
+  addBits(registers, 2, 0, instructionRows, valueColumns / decodeWaves);
+  addBits(lanes, 2, 1, 1, instructionRows);
+  addBits(lanes, 2, 0, 4, instructionRows);
+  addBits(waves, 2, 0, valueColumns / decodeWaves, valueColumns);
+  out = llvm::cantFail(layout::Layout::create(
+      {valueColumns, rows}, registers, lanes, waves, rowBlocks(1, rows)));
+  auto operands = llvm::cantFail(layout::mfmaOperands(
+      out, instructionRows, depthOfKeys, keys, weightFormat, weightFormat));
+  values = operands.lhs.transposed({1, 0});
+  weights = operands.rhs;
+  perRow = weights.slice({0});
+  if (shape.scoresOwnKeys()) {
+    scoreOwnKeys(format, target);
+  } else {
+    scoreByHalfColumns(format, target);
+  }
 
   lanes.clear();
   waves.clear();

@@ -7,7 +7,7 @@
 // the end of the step, when older copies have arrived anyway. Keys beyond the
 // end are the last one again, which costs no traffic, and are masked.
 //
-//   S^T = K Q^T            halves of the columns and of the keys by wave
+//   S^T = K Q^T            keys by wave, or halves of them and of the columns
 //   w = 2^(S c - m)        m: the greatest so far, rounded up to an integer
 //   O^T = O^T 2^(..) + V^T w^T      columns by wave, V^T from the same LDS
 //
@@ -41,9 +41,19 @@ void DecodeProgram::allocateBuffers() {
   ropeBuffer = allocate({at.keys, ropeColumns}, shape.cache, schedule.stages);
   // Each key as often as there are threads for it: no thread is masked out.
   rowBuffer = allocate({64 * decodeWaves}, i64Type, schedule.stages);
-  scoreBuffer = allocate(
-      at.scores.shape(), f32, 1,
-      tile::LdsLayoutAttr::get(t.builder().getContext(), *at.exchanged));
+  auto exchanged =
+      tile::LdsLayoutAttr::get(t.builder().getContext(), *at.exchanged);
+  if (!shape.scoresOwnKeys()) {
+    scoreBuffer = allocate(at.scores.shape(), f32, 1, exchanged);
+    return;
+  }
+  weightBuffer = allocate(at.weights.shape(), weightType(), 1, exchanged);
+  // The numbers of a row side by side.
+  auto ofWaves = llvm::cantFail(layout::LdsLayout::create(
+      at.ofWaves->shape(), {1, decodeWaves}, /*elementBits=*/32));
+  waveBuffer =
+      allocate(at.ofWaves->shape(), f32, 1,
+               tile::LdsLayoutAttr::get(t.builder().getContext(), ofWaves));
 }
 
 /// The entries of the block table for the keys of step \p number.
@@ -74,17 +84,23 @@ void DecodeProgram::storeRows(const Lookup &lookup, Value stage,
   t.create<tile::LdsStoreOp>(bytes, stageOf(rowBuffer, stage, shift));
 }
 
-/// Starts share \p share of the copies of a stage, whose rows have been looked
-/// up.
-Value DecodeProgram::copyKeys(Value stage, int64_t shift, int64_t share) {
+/// Starts copy \p number of a stage, whose rows have been looked up: shares of
+/// the values of the keys that are scored at a time, and the rest of their
+/// columns.
+Value DecodeProgram::copyKeys(Value stage, int64_t shift, int64_t number) {
   MLIRContext *context = t.builder().getContext();
   Value rows =
       t.create<tile::LdsPartOp>(tile::LdsType::get(context, {at.keys}, i64Type),
                                 stageOf(rowBuffer, stage, shift), 0);
-  bool isRope = share == copyShares - 1;
+  int64_t shares = copyShares - 1;
+  int64_t time = number / copyShares, share = number % copyShares;
+  bool isRope = share == shares;
   DenseI64ArrayAttr part;
   if (!isRope) {
-    part = t.builder().getDenseI64ArrayAttr({share, copyShares - 1});
+    part = t.builder().getDenseI64ArrayAttr(
+        {time * shares + share, times() * shares});
+  } else if (times() > 1) {
+    part = t.builder().getDenseI64ArrayAttr({time, times()});
   }
   return t.create<tile::CopyToLdsOp>(
       tile::TokenType::get(context), cache,
@@ -106,8 +122,8 @@ void DecodeProgram::prefetch(Carried &carried) {
   }
   t.create<tile::BarrierOp>();
   for (int64_t number = 0; number + 1 < schedule.stages; ++number) {
-    for (int64_t share = 0; share < copyShares; ++share) {
-      carried.copies.push_back(copyKeys(zero, number, share));
+    for (int64_t copy = 0; copy < copiesOfStage(); ++copy) {
+      carried.copies.push_back(copyKeys(zero, number, copy));
     }
   }
   carried.stage = zero;
@@ -122,9 +138,14 @@ Value DecodeProgram::product(Value lhs, Value rhs, Value sums, int64_t depth) {
 }
 
 /// \p tile, [rows, columns], with its columns in two halves, and dimensions
-/// (row, column of the half, half) in another order.
+/// (row, column of the half, half) in another order. A wave with keys of its
+/// own has the columns together.
 Value DecodeProgram::halved(Value tile, ArrayRef<int64_t> order) {
   auto whole = cast<RankedTensorType>(tile.getType());
+  if (shape.scoresOwnKeys()) {
+    bool swaps = order.back() == 0;
+    return swaps ? t.transpose(tile, {1, 0}) : tile;
+  }
   int64_t half = whole.getDimSize(1) / 2;
   SmallVector<int64_t> extents{whole.getDimSize(0), half, 2};
   Value cut = t.create<tile::SplitOp>(
@@ -137,11 +158,17 @@ Value DecodeProgram::halved(Value tile, ArrayRef<int64_t> order) {
       RankedTensorType::get(ordered, whole.getElementType()), cut, order);
 }
 
-/// Keys of a stage as the left operand of scores.
-Value DecodeProgram::readKeys(Value buffer, Value stage,
+/// Keys of a stage, those scored at the \p time -th time, as the left operand
+/// of scores.
+Value DecodeProgram::readKeys(Value buffer, Value stage, int64_t time,
                               const layout::Layout &layout) {
-  Value tile = t.create<tile::LdsLoadOp>(type(layout, shape.cache),
-                                         stageOf(buffer, stage, 0));
+  DenseI64ArrayAttr offsets;
+  if (times() > 1) {
+    offsets = t.builder().getDenseI64ArrayAttr({time * at.scoredKeys, 0});
+  }
+  Value tile = t.create<tile::LdsLoadOp>(
+      type(layout, shape.cache), stageOf(buffer, stage, 0), /*into=*/Value(),
+      offsets, /*part=*/DenseI64ArrayAttr());
   return halved(shape.hasSmallScores() ? tile : toBf16(tile), {2, 0, 1});
 }
 
@@ -158,15 +185,73 @@ Value DecodeProgram::readValues(Value stage) {
   return t.create<tile::TransposeOp>(valueType, keys, ArrayRef<int64_t>{1, 0});
 }
 
-/// The scores that all waves have left in LDS, times their factor, as weights
-/// lie.
+/// The scores that all waves have left in LDS, as weights lie.
 Value DecodeProgram::meetScores() {
-  Value halves = t.create<tile::LdsLoadOp>(type(at.halved, f32), scoreBuffer);
+  Value halves = t.create<tile::LdsLoadOp>(type(*at.halved, f32), scoreBuffer);
   auto half = [&](int64_t number) -> Value {
     return t.create<tile::ExtractOp>(type(at.weights, f32), halves, 0, number);
   };
-  Value scores = t.addf(half(0), half(1));
-  return t.mulf(scores, t.splat(scoreScale, scores));
+  return t.addf(half(0), half(1));
+}
+
+/// \p scores, [keys from \p first on, R], times their factor; minus infinity
+/// of keys that a row does not see.
+Value DecodeProgram::masked(Value scores, Value first) {
+  scores = t.mulf(scores, t.splat(scoreScale, scores));
+  auto tile = cast<RankedTensorType>(scores.getType());
+  Value key = t.create<tile::IotaOp>(tile.clone(i32Type), 0);
+  Value left = sub(limit, t.splat(first, limit));
+  Value isSeen =
+      compare(arith::CmpIPredicate::slt, key, t.broadcast(left, {1}, key));
+  return t.create<arith::SelectOp>(
+      isSeen, scores, fill(tile, -std::numeric_limits<double>::infinity()));
+}
+
+/// Sums of \p weights, [keys, R], over the keys of a lane, added to the total.
+void DecodeProgram::addTotal(Carried &carried, Value grown, Value weights) {
+  ArrayRef<int64_t> extents =
+      cast<RankedTensorType>(weights.getType()).getShape();
+  int64_t sums = at.totals.shape()[0], laneKeys = extents[0] / sums;
+  Value split = t.create<tile::SplitOp>(
+      RankedTensorType::get({laneKeys, sums, at.rows}, f32), weights, 0,
+      laneKeys);
+  Value ofLane = t.create<tile::ReduceOp>(
+      RankedTensorType::get({sums, at.rows}, f32), tile::ReduceKind::Add, split,
+      t.builder().getDenseI64ArrayAttr({0}));
+  carried.total =
+      t.fma(carried.total, t.broadcast(grown, {1}, carried.total),
+            t.convertLayout(ofLane, tile::getLayout(carried.total.getType())));
+}
+
+Type DecodeProgram::weightType() {
+  return shape.fp8Weights ? shape.cache : Type(t.builder().getBF16Type());
+}
+
+/// Weights as products take them.
+Value DecodeProgram::rounded(Value weights) {
+  if (shape.fp8Weights) {
+    weights = t.mulf(weights, fp8WeightFactor);
+  }
+  return t.create<arith::TruncFOp>(
+      cast<RankedTensorType>(weights.getType()).clone(weightType()), weights);
+}
+
+void DecodeProgram::addValues(Carried &carried, Value grown, Value values,
+                              Value weights) {
+  Value out = t.mulf(carried.sums, t.broadcast(grown, {1}, carried.sums));
+  carried.sums = product(values, weights, out, at.depthOfKeys);
+}
+
+/// Hands over to the next step, which finds \p copies in flight.
+void DecodeProgram::endStep(Carried &carried, const Lookup &next,
+                            SmallVector<Value> copies) {
+  // The place of the keys that have just been used.
+  storeRows(next, carried.stage, 0);
+  Value following = t.add(carried.stage, t.i32(1));
+  carried.stage = t.select(
+      compare(arith::CmpIPredicate::eq, following, t.i32(schedule.stages)),
+      zero, following);
+  carried.copies = std::move(copies);
 }
 
 void DecodeProgram::step(Carried &carried, Value number) {
@@ -180,8 +265,8 @@ void DecodeProgram::step(Carried &carried, Value number) {
   auto copy = [&] {
     copies.push_back(copyKeys(carried.stage, schedule.stages - 1, share++));
   };
-  Value keys = readKeys(valueBuffer, carried.stage, at.keyValues);
-  Value rope = readKeys(ropeBuffer, carried.stage, at.keyRope);
+  Value keys = readKeys(valueBuffer, carried.stage, 0, at.keyValues);
+  Value rope = readKeys(ropeBuffer, carried.stage, 0, at.keyRope);
   Lookup next = lookUp(t.add(number, t.i32(schedule.stages)));
   copy();
   Value sums = fill(type(at.scores, f32), 0.0);
@@ -197,58 +282,19 @@ void DecodeProgram::step(Carried &carried, Value number) {
   while (share < copyShares) {
     copy();
   }
-  Value scores = meetScores();
-
-  RankedTensorType weightType = type(at.weights, f32);
-  // Keys that a row does not see.
-  Value key = t.create<tile::IotaOp>(type(at.weights, i32Type), 0);
   Value first = t.add(firstKey, t.mul(number, t.i32(at.keys)));
-  Value left = sub(limit, t.splat(first, limit));
-  Value isSeen =
-      compare(arith::CmpIPredicate::slt, key, t.broadcast(left, {1}, key));
-  scores = t.create<arith::SelectOp>(
-      isSeen, scores,
-      fill(weightType, -std::numeric_limits<double>::infinity()));
-
-  Value greatest =
-      t.create<tile::ReduceOp>(type(at.perRow, f32), tile::ReduceKind::Max,
-                               scores, t.builder().getDenseI64ArrayAttr({0}));
+  Value scores = masked(meetScores(), first);
+  Value greatest = t.reduce(tile::ReduceKind::Max, scores, {0});
   greatest = t.create<arith::MaxNumFOp>(carried.greatest,
                                         t.create<math::CeilOp>(greatest));
   Value grown = t.exp2(t.subf(carried.greatest, greatest));
   Value weights = t.exp2(t.subf(scores, t.broadcast(greatest, {1}, scores)));
-
-  // The sums of eight keys each: those of a lane.
-  constexpr int64_t laneKeys = 8;
-  Value split = t.create<tile::SplitOp>(
-      RankedTensorType::get({laneKeys, at.keys / laneKeys, at.rows}, f32),
-      weights, 0, laneKeys);
-  Value ofLane = t.create<tile::ReduceOp>(
-      RankedTensorType::get({at.keys / laneKeys, at.rows}, f32),
-      tile::ReduceKind::Add, split, t.builder().getDenseI64ArrayAttr({0}));
-  Value total =
-      t.fma(carried.total, t.broadcast(grown, {1}, carried.total),
-            t.convertLayout(ofLane, tile::getLayout(carried.total.getType())));
-
-  if (shape.fp8Weights) {
-    weights = t.mulf(weights, fp8WeightFactor);
-  }
-  Value rounded = t.create<arith::TruncFOp>(
-      type(at.weights,
-           shape.fp8Weights ? shape.cache : Type(t.builder().getBF16Type())),
-      weights);
+  addTotal(carried, grown, weights);
+  Value factors = rounded(weights);
   if (!values) {
     values = readValues(carried.stage);
   }
-  Value out = t.mulf(carried.sums, t.broadcast(grown, {1}, carried.sums));
-  carried.sums = product(values, rounded, out, at.depthOfKeys);
+  addValues(carried, grown, values, factors);
   carried.greatest = greatest;
-  carried.total = total;
-  // The place of the keys that have just been used.
-  storeRows(next, carried.stage, 0);
-  Value following = t.add(carried.stage, t.i32(1));
-  carried.stage = t.select(
-      compare(arith::CmpIPredicate::eq, following, t.i32(schedule.stages)),
-      zero, following);
-  carried.copies = std::move(copies);
+  endStep(carried, next, std::move(copies));
 }

@@ -19,22 +19,33 @@ struct DecodeLayouts {
                 const target::TargetInfo &target);
 
   int64_t keys, rows;
+  int64_t scoredKeys; ///< at a time, S: those of a step, 64 at most
   /// [k-values of an instruction] of products over columns of q and over keys.
   int64_t depthOfValues, depthOfRope, depthOfKeys;
 
-  layout::Layout scores;      ///< [half of the columns, T, R], sums
-  layout::Layout keyValues;   ///< [T, 512], as the scores' left operand
-  layout::Layout keyRope;     ///< [T, 64]
+  layout::Layout scores;      ///< [half of the columns, S, R], or [S, R], sums
+  layout::Layout keyValues;   ///< [S, 512], as the scores' left operand
+  layout::Layout keyRope;     ///< [S, 64]
   layout::Layout queryValues; ///< [R, 512], as their right operand
   layout::Layout queryRope;   ///< [R, 64]
   layout::Layout out;         ///< [512, R], sums
   layout::Layout values;      ///< [T, 512], as the left operand, transposed
   layout::Layout weights;     ///< [T, R], as the right operand
-  layout::Layout halved;      ///< [2, T, R], both halves' scores for weights
-  layout::Layout totals;      ///< [T / 8, R], sums of weights of a lane
+  layout::Layout totals;      ///< sums of weights, some of each row in a lane
   layout::Layout perRow;      ///< [R], as weights and out have it
   layout::Layout perThread;   ///< [256]
-  std::optional<layout::LdsLayout> exchanged; ///< of scores in LDS
+  /// Of waves that share columns: scores for weights, [2, T, R], of both halves
+  /// of the columns.
+  std::optional<layout::Layout> halved;
+  /// Of waves with keys of their own: [4, R], numbers of all waves.
+  std::optional<layout::Layout> ofWaves;
+  std::optional<layout::LdsLayout> exchanged; ///< scores, or weights, in LDS
+
+private:
+  void scoreOwnKeys(layout::MfmaFormat format,
+                    const target::TargetInfo &target);
+  void scoreByHalfColumns(layout::MfmaFormat format,
+                          const target::TargetInfo &target);
 };
 
 /// Writes one decode kernel. Methods are in the order of the program.
@@ -50,7 +61,8 @@ public:
   void write(tile::KernelOp kernel);
 
 private:
-  /// Copies of a stage: shares of the values, and the rest of the columns.
+  /// Copies of the keys that are scored at a time: shares of the values, and
+  /// the rest of the columns.
   static constexpr int64_t copyShares = 3;
   /// What an iteration over keys hands to the next.
   struct Carried {
@@ -117,11 +129,27 @@ private:
   mlir::Value product(mlir::Value lhs, mlir::Value rhs, mlir::Value sums,
                       int64_t depth);
   mlir::Value halved(mlir::Value tile, llvm::ArrayRef<int64_t> order);
-  mlir::Value readKeys(mlir::Value buffer, mlir::Value stage,
+  /// How often keys of a step are scored.
+  int64_t times() const { return at.keys / at.scoredKeys; }
+  int64_t copiesOfStage() const { return times() * copyShares; }
+  mlir::Value readKeys(mlir::Value buffer, mlir::Value stage, int64_t time,
                        const layout::Layout &layout);
   mlir::Value readValues(mlir::Value stage);
   mlir::Value meetScores();
+  mlir::Value masked(mlir::Value scores, mlir::Value first);
+  void addTotal(Carried &carried, mlir::Value grown, mlir::Value weights);
+  mlir::Type weightType();
+  mlir::Value rounded(mlir::Value weights);
+  void addValues(Carried &carried, mlir::Value grown, mlir::Value values,
+                 mlir::Value weights);
+  void endStep(Carried &carried, const Lookup &next,
+               llvm::SmallVector<mlir::Value> copies);
   void step(Carried &carried, mlir::Value number);
+  mlir::Value overWaves(tile::ReduceKind kind, mlir::Value ofWaves);
+  mlir::Value wholeTotal(const Carried &carried);
+  mlir::Value scoreKeys(mlir::Value stage, int64_t time);
+  tile::LdsType partOfWeights();
+  void stepOfOwnKeys(Carried &carried, mlir::Value number);
   void writeResults(const Carried &carried);
   void writeNothing();
   void storeOut(mlir::Value values);
@@ -148,8 +176,9 @@ private:
   mlir::Value tiles;                    ///< i32: of keys
   mlir::Value scoreScale, valueScale;   ///< f32; the latter of FP8 or none
   mlir::Value queryTile, queryRopeTile; ///< right operands
-  mlir::Value valueBuffer, ropeBuffer, rowBuffer, scoreBuffer; ///< LDS
-  mlir::Value table, cache;                                    ///< views
+  mlir::Value valueBuffer, ropeBuffer, rowBuffer;    ///< LDS
+  mlir::Value scoreBuffer, weightBuffer, waveBuffer; ///< LDS
+  mlir::Value table, cache;                          ///< views
 };
 
 } // namespace tenon::kernels::mla

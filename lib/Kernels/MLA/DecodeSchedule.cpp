@@ -41,6 +41,14 @@ DecodeShape mla::decodeShape(spec::MlaDecodeOp op) {
           elementOf(op.getKv())};
 }
 
+/// Keys of a step: FP8 weights of 128 are what an f8f6f4 instruction adds up.
+static int64_t leastKeys(const DecodeShape &shape) {
+  return shape.fp8Weights ? 64 : 32;
+}
+static int64_t mostKeys(const DecodeShape &shape) {
+  return 2 * leastKeys(shape);
+}
+
 static DictionaryAttr toAttribute(Builder &b, const DecodeSchedule &schedule) {
   auto number = [&](StringRef name, int64_t value) {
     return b.getNamedAttr(name, b.getI64IntegerAttr(value));
@@ -64,14 +72,15 @@ FailureOr<DecodeSchedule> mla::parseDecodeSchedule(spec::MlaDecodeOp op,
     }
     *value = number.getInt();
   }
+  DecodeShape shape = decodeShape(op);
   if (attribute.size() != 3 || schedule.rows < instructionRows ||
       schedule.rows > mostRows || schedule.rows % instructionRows != 0 ||
-      schedule.keys < 32 || schedule.keys > planKeys ||
+      schedule.keys < leastKeys(shape) || schedule.keys > mostKeys(shape) ||
       !llvm::isPowerOf2_64(schedule.keys) || schedule.stages < 2 ||
       schedule.stages > mostStages) {
-    return op.emitOpError("a schedule has 16, 32 or 48 rows, 32 or 64 "
-                          "keys and 2 to 4 stages, found ")
-           << attribute;
+    return op.emitOpError("a schedule has 16, 32 or 48 rows, ")
+           << leastKeys(shape) << " or " << mostKeys(shape)
+           << " keys and 2 to 4 stages, found " << attribute;
   }
   return schedule;
 }
@@ -81,7 +90,11 @@ static int64_t ldsBytes(const DecodeShape &shape,
                         const DecodeSchedule &schedule) {
   int64_t keyBytes = decodeColumns * shape.cache.getIntOrFloatBitWidth() / 8;
   int64_t stage = schedule.keys * keyBytes + 64 * decodeWaves * 8;
-  return schedule.stages * stage + 2 * schedule.keys * schedule.rows * 4;
+  int64_t exchange = shape.scoresOwnKeys()
+                         ? schedule.rows * (schedule.keys + mostWeightPadding +
+                                            decodeWaves * 4)
+                         : 2 * schedule.keys * schedule.rows * 4;
+  return schedule.stages * stage + exchange;
 }
 
 /// Seconds per key of a request that all workgroups together need.
@@ -94,7 +107,9 @@ static double costPerKey(const DecodeShape &shape,
   constexpr double memoryLatency = 2.0e-6;
   // Of the simulator's clocks for a step: barriers and exchanges, what goes
   // with the keys, and what goes with keys and rows.
-  constexpr double stepClocks = 1600, keyClocks = 12, rowClocks = 1.6;
+  const bool own = shape.scoresOwnKeys();
+  const double stepClocks = own ? 3000 : 1600, keyClocks = own ? 0 : 12,
+               rowClocks = own ? 0.75 : 1.6;
   double keys = schedule.keys;
   double bytes = keys * decodeColumns * shape.cache.getIntOrFloatBitWidth() / 8;
   double blocks = llvm::divideCeil(shape.rows(), schedule.rows);
@@ -114,7 +129,7 @@ mla::rankDecodeSchedules(spec::MlaDecodeOp op,
   SmallVector<std::pair<double, DecodeSchedule>> ranked;
   for (int64_t rows = instructionRows; rows <= mostRows;
        rows += instructionRows) {
-    for (int64_t keys : {32, 64}) {
+    for (int64_t keys = leastKeys(shape); keys <= mostKeys(shape); keys *= 2) {
       // Of equal cost the one with fewer stages.
       for (int64_t stages = 2; stages <= mostStages; ++stages) {
         DecodeSchedule schedule{rows, keys, stages};
