@@ -396,9 +396,11 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
   }
   b.setInsertionPointToEnd(body);
   Value outerThread = thread;
+  loops.push_back({before, test, body, {}});
   if (failed(emitBlock(*loop.getBody()))) {
     return failure();
   }
+  OpenLoop written = loops.pop_back_val();
   thread = outerThread;
   loc = loop.getLoc();
   flushGuarded();
@@ -413,6 +415,9 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
     } else {
       llvm::append_range(again, repack(parts(value), width).values);
     }
+  }
+  for (auto [offset, value] : written.carried) {
+    again.push_back(value);
   }
   auto back = LLVM::BrOp::create(b, loc, again, test);
   // Loops are unrolled by the passes before. LLVM's own unrolling would drop
@@ -433,6 +438,56 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
                  .getResult(0);
   }
   return success();
+}
+
+/// Whether \p block is the test or in the body, as far as that is written.
+bool Emitter::OpenLoop::contains(Block *block) const {
+  Block *after = cast<LLVM::CondBrOp>(test->getTerminator()).getFalseDest();
+  for (Block *inside = test; inside != after; inside = inside->getNextNode()) {
+    if (inside == block) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Moves what \p value is computed by in front of the loop; false where it is
+/// not the same in all iterations.
+bool Emitter::OpenLoop::hoist(Value value) const {
+  if (!contains(value.getParentBlock())) {
+    return true;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!op || !isPure(op) || op->getNumRegions() != 0 ||
+      !llvm::all_of(op->getOperands(),
+                    [&](Value operand) { return hoist(operand); })) {
+    return false;
+  }
+  op->moveBefore(before->getTerminator());
+  return true;
+}
+
+/// Hides from LLVM how \p offset was computed where it is the same in all
+/// iterations of the loop that is being written: each hands it to the next in
+/// the register in which it is used. Null where that cannot be.
+Value Emitter::carryOffset(Value offset) {
+  if (loops.empty() || b.getInsertionBlock() != loops.back().body) {
+    return {};
+  }
+  OpenLoop &loop = loops.back();
+  if (!loop.hoist(offset)) {
+    return {};
+  }
+  Value &carried = loop.carried[offset];
+  if (!carried) {
+    Value argument = loop.test->addArgument(offset.getType(), loc);
+    auto enter = cast<LLVM::BrOp>(loop.before->getTerminator());
+    enter.getDestOperandsMutable().append(offset);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.body);
+    carried = opaque(argument, "v");
+  }
+  return carried;
 }
 
 LogicalResult Emitter::emitIf(scf::IfOp branch) {

@@ -228,6 +228,7 @@ private:
   void appendVector(llvm::SmallVectorImpl<mlir::Value> &elements,
                     mlir::Value vector, unsigned count);
   mlir::Value localise(mlir::Value offset);
+  mlir::Value carryOffset(mlir::Value offset);
   mlir::FailureOr<llvm::SmallVector<BufferAccess>>
   planAccess(mlir::Operation *op, const BufferView &view,
              const layout::Layout &layout, mlir::OperandRange offsets,
@@ -364,6 +365,17 @@ private:
   llvm::SmallVector<std::pair<ReplicaMask, std::function<void()>>> waiting;
   llvm::DenseMap<mlir::Operation *, ReplicaMask> sunk;
   bool guardFailed = false;
+  /// A loop whose body is being written.
+  struct OpenLoop {
+    mlir::Block *before, *test, *body;
+    /// Offsets from outside that each iteration hands to the next, and what
+    /// they are in the body.
+    llvm::MapVector<mlir::Value, mlir::Value> carried;
+
+    bool contains(mlir::Block *block) const;
+    bool hoist(mlir::Value value) const;
+  };
+  llvm::SmallVector<OpenLoop> loops;
   /// Addresses in LDS of the lanes for places that are out of the reach of an
   /// instruction's constant.
   std::map<std::vector<int64_t>, mlir::Value> farBases;

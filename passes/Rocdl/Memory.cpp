@@ -351,12 +351,10 @@ Value Emitter::localise(Value offset) {
   if (!offset || b.getInsertionBlock()->isEntryBlock()) {
     return offset;
   }
-  return LLVM::InlineAsmOp::create(
-             b, loc, offset.getType(), offset, /*asm_string=*/"",
-             /*constraints=*/"=v,0", /*has_side_effects=*/false,
-             /*is_align_stack=*/false, LLVM::TailCallKind::None,
-             LLVM::AsmDialectAttr(), ArrayAttr())
-      .getResult(0);
+  if (Value carried = carryOffset(offset)) {
+    return carried;
+  }
+  return opaque(offset, "v");
 }
 
 /// The type of the register that holds \p bytes of an access.

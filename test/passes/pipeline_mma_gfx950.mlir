@@ -7,10 +7,14 @@
 // a time although the row stride is known only as a multiple of 8, and the ragged
 // end of the contraction is kept out by an offset beyond the view.
 // CHECK: llvm.func @gemm
-// CHECK: ^bb1(%{{.*}}: i32, %[[ACC:.*]]: vector<16xf32>)
+// Offsets that accesses add constants to stay in one register from iteration to iteration.
+// CHECK: ^bb1(%{{.*}}: i32, %[[ACC:.*]]: vector<16xf32>, %[[LEFT:.*]]: i32, %[[RIGHT:.*]]: i32)
+// CHECK: ^bb2:
+// CHECK-NEXT: %[[RIGHT_HERE:.*]] = llvm.inline_asm "", "=v,0" %[[RIGHT]]
+// CHECK-NEXT: %[[LEFT_HERE:.*]] = llvm.inline_asm "", "=v,0" %[[LEFT]]
 // CHECK-COUNT-8: rocdl.raw.ptr.buffer.load {{.*}} : vector<4xi32>
 // CHECK-COUNT-4: llvm.amdgcn.mfma.f32.32x32x16.bf16
-// CHECK: llvm.br ^bb1
+// CHECK: llvm.br ^bb1({{.*}}, %[[LEFT_HERE]], %[[RIGHT_HERE]] :
 // REPORT: 0 AGPRs
 // REPORT: scratch         0 bytes
 // SIM: 0 findings
