@@ -17,10 +17,11 @@ BYTES = {"bf16": 2, "fp32": 4, "i32": 4, "i64": 8}
 
 @dataclass
 class Tensor:
-    """A buffer of so many elements."""
+    """A buffer of so many elements; launches that name the same share it."""
 
     type: str
     elements: int
+    name: str
 
     @property
     def bytes(self):
@@ -48,7 +49,7 @@ class Candidate:
     grid: tuple
     threads: int
     lds: int
-    arguments: list
+    arguments: list  # of Tensor and of texts for `tenon sim`
 
 
 def _spread(items, count):
@@ -72,7 +73,7 @@ def _layers(kernel):
 
 
 def _compile(function, values, options):
-    """The compiled kernel, and the texts of its arguments for `tenon sim`."""
+    """The compiled kernel, and its arguments."""
     signature, constants, attributes, texts = {}, {}, {}, []
     for index, parameter in enumerate(function.params):
         name = parameter.name
@@ -87,7 +88,7 @@ def _compile(function, values, options):
         if isinstance(value, Tensor):
             signature[name] = f"*{value.type}"
             attributes[(index,)] = [["tt.divisibility", 16]]
-            texts.append(f"buf:{value.bytes}")
+            texts.append(value)
         elif isinstance(value, float):
             signature[name] = "fp32"
             texts.append(f"f32:{value}")
@@ -126,15 +127,30 @@ def candidates(launch, count, folder):
         )
 
 
-def modelled(tenon, candidate, sampled):
-    """The lines that `tenon sim --timing` prints for a candidate."""
-    command = [tenon, "sim", candidate.path, "--kernel", candidate.name]
+def _run(tenon, candidate, argument, options):
+    """The lines that `tenon sim` prints for a candidate, its buffers as `argument` says."""
+    command = [tenon, "sim", candidate.path, "--kernel", candidate.name, *options]
     command += ["--grid", ",".join(map(str, candidate.grid)), "--checks", "none"]
     command += ["--block", f"{candidate.threads},1,1", "--lds", str(candidate.lds)]
-    command += ["--timing=sampled" if sampled else "--timing=full"]
-    for text in candidate.arguments:
-        command += ["--arg", text]
+    for value in candidate.arguments:
+        command += ["--arg", argument(value) if isinstance(value, Tensor) else value]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {result.stderr.strip()[-400:]}")
     return result.stdout.splitlines()
+
+
+def modelled(tenon, candidate, sampled):
+    """The lines that `tenon sim --timing` prints for a candidate."""
+    timing = "--timing=sampled" if sampled else "--timing=full"
+    return _run(tenon, candidate, lambda tensor: f"buf:{tensor.bytes}", [timing])
+
+
+def executed(tenon, candidate, folder):
+    """Executes a candidate on the buffers NAME.npy of `folder`, and writes them back."""
+
+    def argument(tensor):
+        path = os.path.join(folder, tensor.name + ".npy")
+        return f"npy:{path}:out={path}"
+
+    _run(tenon, candidate, argument, [])
