@@ -78,7 +78,7 @@ static constexpr OpParameter kdaDecodeParameters[] = {
 // tenon.kda_prefill
 //===----------------------------------------------------------------------===//
 
-static constexpr std::string_view products[] = {"bf16", "fp32"};
+static constexpr std::string_view products[] = {"bf16", "f16", "fp32"};
 static constexpr std::string_view checkpointShapes[] = {"off", "one",
                                                         "several"};
 

@@ -132,11 +132,13 @@ def Tenon_KdaPrefillOp : Tenon_SpecOp<"kda_prefill", [AttrSizedOperandSegments],
     other sequences.
 
     **Numbers.** `products` says what matrix products are made of: `bf16`, operands are
-    rounded to bf16, the inverse of a chunk's triangular matrix is not; `fp32`, no operand
-    of a product and nothing that one launch hands to another is rounded to less than
-    FP32 or two parts of bf16. Sums are in FP32. Results may depend on the schedule, and
-    with it on max_seq_len, in their last bits; they do not depend on other sequences of
-    the call.
+    rounded to bf16, the inverse of a chunk's triangular matrix is not; `f16`, they are
+    rounded to f16, which is about as fast and keeps three bits more, but has no place
+    for magnitudes from 65,520 on: v after its convolution and the state must stay below
+    that; `fp32`, no operand of a product and nothing that one launch hands to another
+    is rounded to less than FP32 or two parts of bf16. Sums are in FP32. Results may
+    depend on the schedule, and with it on max_seq_len, in their last bits; they do not
+    depend on other sequences of the call.
 
     **Schedules** are ranked for `expected_tokens` tokens (4096 where it is absent) in
     `expected_sequences` sequences (1 where it is absent); the kernel takes any.

@@ -48,7 +48,8 @@ def Tenon_StateLayoutAttr : AttrDef<Tenon_Dialect, "StateLayout",
 }
 
 def Tenon_Products : Tenon_Enum<"Products", "what matrix products are made of", [
-    I32EnumAttrCase<"BF16", 0, "bf16">, I32EnumAttrCase<"FP32", 1, "fp32">]>;
+    I32EnumAttrCase<"BF16", 0, "bf16">, I32EnumAttrCase<"FP32", 1, "fp32">,
+    I32EnumAttrCase<"F16", 2, "f16">]>;
 def Tenon_ProductsAttr : EnumAttr<Tenon_Dialect, Tenon_Products, "products">;
 
 def Tenon_Epilogue : Tenon_Enum<"Epilogue", "what becomes of the products", [

@@ -90,8 +90,10 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
   PlanBuilder &plan = launches.plan;
   Type bf16 = builder.getBF16Type();
   Type f32 = builder.getF32Type();
-  bool wide = op.getProducts() == spec::Products::FP32;
-  Type operand = wide ? f32 : bf16;
+  Type operand = op.getProducts() == spec::Products::FP32 ? f32
+                 : op.getProducts() == spec::Products::F16
+                     ? builder.getF16Type()
+                     : bf16;
 
   Value columns = requireHistory(plan, op.getConvLayout(), heads);
   Value checkpoints, checkpointColumns;
@@ -134,7 +136,9 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
     hand(arguments, "aqk", operand, blocks, chunkTokens * chunkTokens);
     hand(arguments, "decay", f32, blocks, D);
     if (op.getOutputNorm()) {
-      hand(arguments, "gate", operand, blocks, chunkTokens * D);
+      // Multiplied by element, never as a matrix: bf16 holds any norm weight.
+      hand(arguments, "gate", operand.isF16() ? bf16 : operand, blocks,
+           chunkTokens * D);
     }
   };
 
@@ -169,7 +173,7 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
         op.getConvLayout(),
         /*roundConv=*/!op.getFp32Conv(),
         op.getOutputNorm(),
-        wide};
+        operand};
     OpBuilder::InsertionGuard guard(builder);
     writePrologue(kernel, shape, builder);
   }
@@ -231,7 +235,7 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
                     isGroups ? chosen.groupRows : D,
                     isGroups && chosen.sameDie,
                     dies,
-                    wide};
+                    operand};
     OpBuilder::InsertionGuard guard(builder);
     writeWalk(kernel, shape, builder);
   };
@@ -247,7 +251,7 @@ LogicalResult kda::lowerPrefill(spec::KdaPrefillOp op, DictionaryAttr schedule,
     plan.launch(kernelName, plan.constant(heads * D / scanRows), sequences,
                 plan.min(further, plan.constant(1)), scanWaves * 64);
     writeScan(arguments.createKernel(op.getLoc(), kernelName, scanWaves), heads,
-              wide, builder);
+              operand, builder);
   }
   walk(WalkPass::Replay, "_walk", plan.constant(heads), groups);
   return success();

@@ -12,7 +12,8 @@
 // FP32 over 64 tokens. Tokens are therefore split by halves: where t lies in
 // the upper half and s in the lower half of 64 (then 32) tokens, both halves
 // refer to the sums at the boundary between them, and are at most 1. Within 16
-// tokens a bounded gate refers to their middle, where both stay below 2^58.
+// tokens a bounded gate refers to their middle, where both stay below 2^58; in
+// f16 that is done within 4 tokens, where they stay below 2^15.
 //
 // Element-wise work is spread so that a wave has 16 tokens and a lane two
 // channels of all of them: sums over tokens stay in the lane.
@@ -116,15 +117,15 @@ Value Prologue::acrossChannels(Value perToken, Value like) {
   return t.broadcast(perToken, {0, 1}, like);
 }
 
-Value Prologue::toBf16(Value value) {
+/// \p value, FP32, in elements of \p element.
+Value Prologue::round(Value value, Type element) {
   auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element) {
+    return value;
+  }
   return t.create<arith::TruncFOp>(
-      RankedTensorType::get(type.getShape(), bf16, type.getEncoding()), value);
-}
-
-/// \p value as an operand of a product.
-Value Prologue::narrow(Value value) {
-  return shape.wide ? value : toBf16(value);
+      RankedTensorType::get(type.getShape(), element, type.getEncoding()),
+      value);
 }
 
 Value Prologue::transpose(Value value, ArrayRef<int64_t> order) {
@@ -439,7 +440,7 @@ Value Prologue::convolve(Part which) {
     sum = tap == 0 ? t.mulf(x, w) : t.fma(x, w, sum);
   }
   Value result = t.mulf(sum, t.sigmoid(sum));
-  return shape.roundConv ? t.extend(toBf16(result)) : result;
+  return shape.roundConv ? t.extend(round(result, bf16)) : result;
 }
 
 /// The sums of the gate within each block, in powers of two, and the factors
@@ -537,7 +538,8 @@ void Prologue::activateOutGate() {
   Value view = t.view(workspace("gate", chunkTokens * D),
                       {index(blockTokens * D), index(D), index(1)},
                       t.i32(chunkTokens * D * operandBytes));
-  t.store(narrow(gate), view, {zero, zero, zero});
+  Type element = cast<tile::PtrType>(args["gate"].getType()).getElementType();
+  t.store(round(gate, element), view, {zero, zero, zero});
 }
 
 /// q D^-0.5 / |q| and k / |k|.
@@ -615,10 +617,11 @@ void Prologue::write(tile::KernelOp kernel) {
   for (int64_t half = chunkTokens / 2; half >= blockTokens; half /= 2) {
     scoreAcross(half);
   }
-  if (shape.gate == spec::GateKind::Bounded) {
+  bool isBounded = shape.gate == spec::GateKind::Bounded;
+  if (isBounded && !operand.isF16()) {
     scoreBounded();
   } else {
-    scoreHalves();
+    scoreHalves(isBounded ? 4 : 1);
   }
   inputsW = storeInput(t.mulf(k, fromStart));
   clearAbove();

@@ -32,8 +32,9 @@ struct PrologueShape {
   /// Whether the convolution's output is rounded to bf16.
   bool roundConv;
   bool outputNorm;
-  /// Whether operands of products, and what the walk takes, are FP32.
-  bool wide;
+  /// Elements of operands of products and of what the walk takes: bf16, f16 or
+  /// f32.
+  mlir::Type operand;
 };
 
 /// Waves of a workgroup, one per 16 tokens.

@@ -35,9 +35,10 @@ Groups kda::groupsOf(TileBuilder &t, Value chunks, Value groups,
   return {each, used};
 }
 
-void kda::writeScan(tile::KernelOp kernel, int64_t heads, bool wide,
+void kda::writeScan(tile::KernelOp kernel, int64_t heads, Type operand,
                     OpBuilder &builder) {
-  int64_t mapBytes = D * D * (wide ? 4 : 2);
+  bool wide = operand.isF32();
+  int64_t mapBytes = D * D * operand.getIntOrFloatBitWidth() / 8;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&kernel.getBody().front());
   TileBuilder t(builder, kernel.getLoc());
@@ -118,8 +119,7 @@ void kda::writeScan(tile::KernelOp kernel, int64_t heads, bool wide,
     Value rounded = state;
     if (!wide) {
       rounded = t.create<arith::TruncFOp>(
-          RankedTensorType::get(rows, builder.getBF16Type(), attr(sums)),
-          state);
+          RankedTensorType::get(rows, operand, attr(sums)), state);
     }
     sum = t.create<tile::MmaOp>(
         sum.getType(), rounded, map, sum, Value(), Value(),

@@ -21,8 +21,8 @@ inline constexpr int64_t mostGroups = 32;
 ///
 /// Arguments by name: pointers `cu_seqlens`, `entry`, `transform`, `carry`, i32
 /// `groups` and `least_chunks`. See Groups.h and PrefillWalk.h.
-/// \p wide: `transform` is FP32, and so is the state that it multiplies.
-void writeScan(tile::KernelOp kernel, int64_t heads, bool wide,
+/// \p operand: elements of `transform`, and of the state that it multiplies.
+void writeScan(tile::KernelOp kernel, int64_t heads, mlir::Type operand,
                mlir::OpBuilder &builder);
 
 } // namespace tenon::kernels::kda

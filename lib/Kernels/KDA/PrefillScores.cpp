@@ -157,53 +157,72 @@ void Prologue::scoreBounded() {
   }
 }
 
-/// Scores within blocks of 16 tokens of a gate without bound: by halves down to
-/// single tokens.
-void Prologue::scoreHalves() {
+/// Scores within blocks of 16 tokens by halves down to blocks of \p leaf
+/// tokens, within which factors refer to the middle: that of a gate without
+/// bound must be 1. Of a bounded one factors over 4 tokens have a place in f16,
+/// with three bits to spare for elements of k and q, once they are raised by
+/// powers of two, and sums of their products lowered again.
+void Prologue::scoreHalves(int64_t leaf) {
   SmallVector<int64_t> extents{blocks, blockTokens, blockTokens};
   auto indices = RankedTensorType::get(extents, i32Type);
+  // Tokens whose numbers differ first in the bit of a half. The upper of them
+  // is the row: what lies above the diagonal is masked later.
+  Value differ = t.create<arith::XOrIOp>(t.create<tile::IotaOp>(indices, 1),
+                                         t.create<tile::IotaOp>(indices, 2));
   Value scores[2];
-  for (int64_t half = blockTokens / 2; half >= 0; half /= 2) {
-    Value kScaled = k;
-    Value qScaled = q;
-    if (half > 0) {
-      SmallVector<Value> rows;
-      for (int64_t token = 0; token < blockTokens; ++token) {
-        bool isUpper = token / half % 2 == 1;
-        int64_t boundary = token / (2 * half) * 2 * half + half - 1;
-        Value own = row(sums, token);
-        Value other = row(sums, boundary);
-        rows.push_back(isUpper ? t.subf(own, other) : t.subf(other, own));
-      }
-      Value factor = t.exp2(stackRows(rows));
-      kScaled = t.mulf(k, factor);
-      qScaled = t.mulf(q, factor);
+  /// Takes the scores, times \p scale, of pairs that are within \p reach of
+  /// each other.
+  auto take = [&](bool isKeys, Value rows, Value columns, int64_t reach,
+                  double scale = 1) {
+    Value products = mma(ldsLoad(rows), transpose(ldsLoad(columns), {0, 2, 1}));
+    if (scale != 1) {
+      products = t.mulf(products, scale);
     }
-    Value keys = storeRows(kScaled);
-    Value queries = storeRows(qScaled);
+    Value &sum = scores[isKeys];
+    if (!sum) {
+      sum = products;
+      return;
+    }
+    Value isNearer = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, differ,
+                                             t.splat(t.i32(reach), differ));
+    sum = t.select(isNearer, products, sum);
+  };
+  for (int64_t half = blockTokens / 2; half >= leaf; half /= 2) {
+    SmallVector<Value> rows;
+    for (int64_t token = 0; token < blockTokens; ++token) {
+      Value own = row(sums, token);
+      Value other = row(sums, token / (2 * half) * 2 * half + half - 1);
+      bool isUpper = token / half % 2 == 1;
+      rows.push_back(isUpper ? t.subf(own, other) : t.subf(other, own));
+    }
+    Value factor = t.exp2(stackRows(rows));
+    Value keys = storeRows(t.mulf(k, factor));
+    Value queries = storeRows(t.mulf(q, factor));
+    take(/*isKeys=*/true, keys, keys, 2 * half);
+    take(/*isKeys=*/false, queries, keys, 2 * half);
+  }
+  if (leaf == 1) {
+    // Of keys the diagonal is masked.
+    take(/*isKeys=*/false, storeRows(q), storeRows(k), leaf);
+  } else {
+    SmallVector<Value> middles;
+    for (int64_t token = 0; token < blockTokens; ++token) {
+      middles.push_back(row(sums, token / leaf * leaf + leaf / 2 - 1));
+    }
+    // A token decays by at most 2^-7.3: rows by 2^-14.6 to 2^7.3 of the middle,
+    // columns the other way round. Queries are at most D^-0.5.
+    constexpr int64_t raiseColumns = 1, raiseKeys = 8, raiseQueries = 11;
+    Value distance = t.subf(sums, stackRows(middles));
+    auto raised = [&](Value exponent, int64_t by) {
+      return t.exp2(t.addf(exponent, t.constant(double(by), exponent)));
+    };
+    Value columns =
+        storeRows(t.mulf(k, raised(t.mulf(distance, -1.0), raiseColumns)));
     for (bool isKeys : {true, false}) {
-      if (half == 0 && isKeys) {
-        continue;
-      }
-      Value products = mma(ldsLoad(isKeys ? keys : queries),
-                           transpose(ldsLoad(keys), {0, 2, 1}));
-      // Tokens whose numbers differ first in the bit of the half. The upper of
-      // them is the row: what lies above the diagonal is masked later.
-      Value differ =
-          t.create<arith::XOrIOp>(t.create<tile::IotaOp>(indices, 1),
-                                  t.create<tile::IotaOp>(indices, 2));
-      Value &sum = scores[isKeys];
-      if (!sum) {
-        sum = products;
-        continue;
-      }
-      Value isNearer = t.create<arith::CmpIOp>(
-          arith::CmpIPredicate::slt, differ,
-          t.splat(t.i32(std::max<int64_t>(2 * half, 1)), differ));
-      sum = t.select(isNearer, products, sum);
-    }
-    if (half == 0) {
-      break;
+      int64_t raise = isKeys ? raiseKeys : raiseQueries;
+      Value rows = storeRows(t.mulf(isKeys ? k : q, raised(distance, raise)));
+      take(isKeys, rows, columns, leaf,
+           std::ldexp(1.0, -int(raise + raiseColumns)));
     }
   }
   for (bool isKeys : {true, false}) {

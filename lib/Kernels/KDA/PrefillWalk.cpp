@@ -118,13 +118,16 @@ SmallVector<Value *> Walk::Carried::all() {
   return all;
 }
 
-Value Walk::toBf16(Value value) {
+/// \p value, FP32, in elements of \p element.
+Value Walk::round(Value value, Type element) {
   auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element) {
+    return value;
+  }
   return t.create<arith::TruncFOp>(
-      RankedTensorType::get(type.getShape(), bf16, type.getEncoding()), value);
+      RankedTensorType::get(type.getShape(), element, type.getEncoding()),
+      value);
 }
-/// \p value as an operand of a product.
-Value Walk::narrow(Value value) { return shape.wide ? value : toBf16(value); }
 
 //===----------------------------------------------------------------------===//
 // LDS
@@ -225,7 +228,7 @@ void Walk::planProduct(Value lhs, Value rhs, Value &sum, int64_t parts,
           b.getDenseI64ArrayAttr({16, 32}), DenseI64ArrayAttr(),
           DenseI64ArrayAttr(), IntegerAttr(),
           b.getDenseI64ArrayAttr({part, parts}),
-          shape.wide ? b.getF64FloatAttr(termAccuracy) : FloatAttr());
+          operand.isF32() ? b.getF64FloatAttr(termAccuracy) : FloatAttr());
     });
   }
 }
@@ -351,7 +354,7 @@ std::function<void()> Walk::planStore(Value out, Value chunk, Value offset,
         t.fma(sum, t.constant(1.0 / D, sum), t.constant(shape.normEps, sum)));
     result = t.mulf(result, t.broadcast(scale, {1}, result));
   }
-  result = toBf16(result);
+  result = round(result, bf16);
   return [=, this] { storeOut(result, offset, count, names); };
 }
 

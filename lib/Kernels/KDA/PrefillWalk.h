@@ -32,8 +32,9 @@ struct WalkShape {
   /// Of groups: whether workgroups that read the same chunks meet on a die.
   bool sharesDie;
   int64_t dies; ///< of the chip
-  /// Whether operands of products, and what the prologue hands over, are FP32.
-  bool wide;
+  /// Elements of operands of products and of what the prologue hands over:
+  /// bf16, f16 or f32.
+  mlir::Type operand;
 };
 
 /// Writes the body of \p kernel: a workgroup takes the state of one head of one

@@ -30,7 +30,7 @@ public:
            mlir::Location loc)
       : shape(shape), t(builder, loc), scan(scanLayout()),
         bf16(builder.getBF16Type()), f32(builder.getF32Type()),
-        i32Type(builder.getI32Type()), operand(shape.wide ? f32 : bf16),
+        i32Type(builder.getI32Type()), operand(shape.operand),
         operandBytes(operand.getIntOrFloatBitWidth() / 8),
         channelPitch(D + 16 / operandBytes),
         tokenPitch(chunkTokens + 16 / operandBytes) {}
@@ -68,8 +68,8 @@ private:
   mlir::Value stackRows(llvm::ArrayRef<mlir::Value> rows);
   mlir::Value acrossTokens(mlir::Value perChannel, mlir::Value like);
   mlir::Value acrossChannels(mlir::Value perToken, mlir::Value like);
-  mlir::Value toBf16(mlir::Value value);
-  mlir::Value narrow(mlir::Value value);
+  mlir::Value round(mlir::Value value, mlir::Type element);
+  mlir::Value narrow(mlir::Value value) { return round(value, operand); }
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> order);
   mlir::Value alongTokens(mlir::Value value);
   /// @}
@@ -97,7 +97,7 @@ private:
                    bool masksDiagonal);
   void scoreAcross(int64_t half);
   void scoreBounded();
-  void scoreHalves();
+  void scoreHalves(int64_t leaf);
   mlir::Value storeRows(mlir::Value value);
   void clearAbove();
   void invert();

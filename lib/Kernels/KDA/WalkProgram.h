@@ -46,9 +46,9 @@ public:
         waveRows(rows / waves), state(sumLayout(rows, waves, D)),
         values(sumLayout(rows, waves, T)), outs(outLayout(rows, waves)),
         bf16(builder.getBF16Type()), f32(builder.getF32Type()),
-        i32Type(builder.getI32Type()), operand(shape.wide ? f32 : bf16),
-        operandBytes(shape.wide ? 4 : 2), stages(shape.wide ? 1 : 2),
-        blockSize(D * T * operandBytes) {}
+        i32Type(builder.getI32Type()), operand(shape.operand),
+        operandBytes(operand.getIntOrFloatBitWidth() / 8),
+        stages(operand.isF32() ? 1 : 2), blockSize(D * T * operandBytes) {}
 
   void write(tile::KernelOp kernel);
 
@@ -94,8 +94,8 @@ private:
                   llvm::cast<mlir::FloatType>(type.getElementType())
                       .getFloatSemantics())));
   }
-  mlir::Value toBf16(mlir::Value value);
-  mlir::Value narrow(mlir::Value value);
+  mlir::Value round(mlir::Value value, mlir::Type element);
+  mlir::Value narrow(mlir::Value value) { return round(value, operand); }
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
                       mlir::Value b) {
     return t.create<mlir::arith::CmpIOp>(predicate, a, b);

@@ -385,6 +385,9 @@ TEST(KdaPrefillHarnessTest, Tolerances) {
   EXPECT_EQ(tolerances({}, ""), (Bounds{1e-2, 6e-3, 0}));
   EXPECT_EQ(tolerances({}, "weak"), (Bounds{1e-2, 8e-3, 0}));
   EXPECT_EQ(tolerances({}, "correlated"), (Bounds{2e-2, 4e-2, 0}));
+  EXPECT_EQ(tolerances({{"products", "f16"}}, "weak"), (Bounds{4e-3, 1e-3, 0}));
+  EXPECT_EQ(tolerances({{"products", "f16"}}, "correlated"),
+            (Bounds{1e-2, 1e-2, 0}));
   EXPECT_EQ(tolerances({{"products", "fp32"}, {"fp32_conv", "on"}}, ""),
             (Bounds{1e-4, 1e-4, 0}));
 }
