@@ -35,7 +35,7 @@ def make_parser():
     options.add_bin(parser)
     add("--family", choices=FORMATS, default="bf16gemm")
     add("--every", type=float, default=5.0, help="percentiles between two rows")
-    add("--largest", type=float, default=2500.0, help="10^9 products of a row at most")
+    add("--largest", type=float, default=10000.0, help="10^9 products of a row at most")
     add("--ranked", type=int, default=1, help="how many schedules to model")
     return parser
 

@@ -43,4 +43,26 @@ tile.kernel @usual() attributes {waves = 1 : i32} {
   tile.return
 }
 
+// Behind the inner loop of one with tile.recompute the offsets of lanes follow from a copy of
+// the lane's number that LLVM cannot look through; elsewhere from the number itself.
+// CHECK-LABEL: llvm.func @recompute
+// CHECK: %[[THREAD:.*]] = llvm.inline_asm has_side_effects "", "=v,0" %{{.*}} : (i32) -> i32
+// CHECK: llvm.{{.*}} %[[THREAD]],
+// CHECK: rocdl.raw.ptr.buffer.store
+// CHECK-NOT: "=v,0"
+tile.kernel @recompute(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 8 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<32x32xf32, #sums>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %sum = scf.for %k = %c0 to %n step %c1 iter_args(%s = %zero) -> (tensor<32x32xf32, #sums>) : i32 {
+      %t = arith.addf %s, %s : tensor<32x32xf32, #sums>
+      scf.yield %t : tensor<32x32xf32, #sums>
+    }
+    %v = tile.view %p strides [32, 1] bytes %n : !tile.ptr<f32> -> !tile.view<2 x f32>
+    tile.store %sum, %v[%i, %c0] : tensor<32x32xf32, #sums>, !tile.view<2 x f32>
+  } {tile.recompute}
+  tile.return
+}
+
 }

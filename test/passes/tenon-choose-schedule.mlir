@@ -237,16 +237,42 @@ func.func private @other(i32)
 // -----
 
 // Workgroups that walk over the tiles stand behind those of one tile each, of which
-// 320 come in two rounds.
+// 320 come in two rounds. Two groups of waves in turn, and what is asked of the register
+// allocator, come last.
 // CHECK-LABEL: func.func @rounds
 // CHECK: schedules = [{lds = "both", order = "balanced", stages = [2, 3], tile = [256, 256, 64]
 // CHECK-SAME: {lds = "both", order = "balanced", persistent = 256 : i64, stages = [2, 3], tile = [256, 256, 64]
+// CHECK-SAME: {lds = "both", order = "ping-pong", stages = [2, 3], tile = [256, 256, 64], waves = [2, 4]},
+// CHECK-SAME: {agprs = 128 : i64, lds = "both", order = "balanced", stages = [2, 3], tile = [256, 256, 64], waves = [2, 4]},
+// CHECK-SAME: {lds = "both", order = "balanced", stages = [2, 3], tile = [256, 256, 64], waves = [2, 4], waves_per_simd = 2 : i64},
+// CHECK-SAME: {lds = "both", order = "balanced", pinned, stages = [2, 3], tile = [256, 256, 64], waves = [2, 4]}]
 module attributes {tile.target = #tile.target<"gfx950">} {
 func.func @rounds(%x: memref<?x1280xbf16, strided<[?, 1]>>,
     %weights: memref<5120x1280xbf16, strided<[?, 1]>>, %out: memref<?x5120xbf16, strided<[?, 1]>>) {
   tenon.gemm x(%x : memref<?x1280xbf16, strided<[?, 1]>>)
     weights(%weights : memref<5120x1280xbf16, strided<[?, 1]>>)
     out(%out : memref<?x5120xbf16, strided<[?, 1]>>)
+    {epilogue = #tenon<epilogue none>, expected_tokens = 4096 : i64}
+  return
+}
+}
+
+// -----
+
+// Of x in FP8 two groups of waves in turn stand behind the waves that keep pace, once.
+// CHECK-LABEL: func.func @fp8
+// CHECK: schedules = [{lds = "both", order = "balanced", stages = [2, 3], tile = [256, 256, 128], waves = [2, 4]},
+// CHECK-SAME: {lds = "both", order = "ping-pong", stages = [2, 3], tile = [256, 256, 128], waves = [2, 4]},
+// CHECK-SAME: {agprs = 128 : i64,
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @fp8(%x: memref<?x4096xf8E4M3FN, strided<[?, 1]>>,
+    %weights: memref<4096x4096xf8E4M3FN, strided<[?, 1]>>,
+    %xs: memref<?xf32>, %ws: memref<4096xf32>,
+    %out: memref<?x4096xbf16, strided<[?, 1]>>) {
+  tenon.gemm x(%x : memref<?x4096xf8E4M3FN, strided<[?, 1]>>)
+    weights(%weights : memref<4096x4096xf8E4M3FN, strided<[?, 1]>>)
+    x_scale(%xs : memref<?xf32>) weight_scale(%ws : memref<4096xf32>)
+    out(%out : memref<?x4096xbf16, strided<[?, 1]>>)
     {epilogue = #tenon<epilogue none>, expected_tokens = 4096 : i64}
   return
 }

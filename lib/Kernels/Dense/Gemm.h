@@ -9,6 +9,9 @@
 
 namespace tenon::kernels::dense {
 
+/// The order in which two groups of four waves take turns.
+constexpr llvm::StringLiteral pingPong = "ping-pong";
+
 /// How a product is cut.
 struct GemmSchedule {
   /// Tokens, columns of out and elements along K of a workgroup's step.
@@ -52,6 +55,10 @@ struct GemmSchedule {
   bool pinned = false;
 
   bool walks() const { return persistent != 0 || streamK != 0; }
+  /// Whether `order` may be pingPong.
+  bool canPingPong() const {
+    return waves() == 8 && stagesX && stagesWeights && stages >= 2;
+  }
   int64_t waves() const { return wavesM * wavesN * wavesK; }
   bool operator==(const GemmSchedule &) const = default;
 };

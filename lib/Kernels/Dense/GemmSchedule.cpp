@@ -13,6 +13,40 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::kernels::dense;
 
+/// The variants of schedules of \p ranked, times with the fastest first, that
+/// seldom win (decision 0010), for whoever measures: two groups
+/// of waves in turn, and what is asked of the register allocator. \p sumsOf:
+/// sums of a lane, \p wavesOf: waves on a SIMD that the cost counts on.
+static SmallVector<GemmSchedule>
+variants(ArrayRef<std::pair<double, GemmSchedule>> ranked,
+         llvm::function_ref<int64_t(const GemmSchedule &)> sumsOf,
+         llvm::function_ref<int64_t(const GemmSchedule &)> wavesOf) {
+  SmallVector<GemmSchedule> result;
+  const auto &[least, fastest] = ranked.front();
+  // Of a schedule that the model takes for much slower no order makes a winner.
+  constexpr double worthTrying = 1.25;
+  for (const auto &[time, schedule] : ranked) {
+    if (time > worthTrying * least) {
+      break;
+    }
+    if (schedule.canPingPong()) {
+      result.push_back(schedule);
+      result.back().order = pingPong;
+      break;
+    }
+  }
+  constexpr int64_t mostAgprs = 256;
+  if (int64_t sums = sumsOf(fastest); sums <= mostAgprs) {
+    result.push_back(fastest);
+    result.back().agprs = sums;
+  }
+  result.push_back(fastest);
+  result.back().wavesPerSimd = std::clamp<int64_t>(wavesOf(fastest), 1, 8);
+  result.push_back(fastest);
+  result.back().pinned = true;
+  return result;
+}
+
 FailureOr<SmallVector<DictionaryAttr>>
 kernels::dense::rankGemmSchedules(spec::GemmOp op,
                                   const target::TargetInfo &target) {
@@ -113,6 +147,14 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       considerOne(schedule);
     }
   };
+  // Of x in FP8 two groups of waves in turn may win where copies have more than
+  // a step (decision 0010); the cost does not tell the two orders apart.
+  auto considerInTurn = [&](GemmSchedule schedule) {
+    if (product.lhsBits == 8 && schedule.canPingPong()) {
+      schedule.order = pingPong;
+      consider(schedule);
+    }
+  };
   // Copies of 16 bytes per lane fill swizzled tiles.
   bool copiesWide = llvm::is_contained(target.facts().directToLdsWidths, 16u);
   for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 256}) {
@@ -171,6 +213,9 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             // Copies that are waited for in the next step must not be late.
             staged.order = stages == 2 ? "balanced" : "prefetch";
             consider(staged);
+            if (stages > 2) {
+              considerInTurn(staged);
+            }
             // One operand has room for a stage more: the one with more rows,
             // of which more workgroups of a die are the first to read theirs.
             if (!hasScales) {
@@ -178,6 +223,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
               staged.stages = isX ? stages : stages + 1;
               staged.stagesOfX = isX ? stages + 1 : stages;
               consider(staged);
+              considerInTurn(staged);
             }
           }
         }
@@ -204,6 +250,21 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     if (same < most && schedules.size() < mostSchedules) {
       ++same;
       schedules.push_back(toAttribute(builder, schedule));
+    }
+  }
+  auto sumsOf = [&](const GemmSchedule &schedule) {
+    int64_t columns = schedule.tileN * (op.isGated() ? 2 : 1);
+    return schedule.tileM * columns * schedule.wavesK /
+           (target.waveSize() * schedule.waves());
+  };
+  auto wavesOf = [&](const GemmSchedule &schedule) -> int64_t {
+    return cost::residentWorkgroups(product, tileOf(schedule), target) *
+           schedule.waves() / target.facts().simdsPerCu;
+  };
+  for (const GemmSchedule &schedule : variants(ranked, sumsOf, wavesOf)) {
+    DictionaryAttr variant = toAttribute(builder, schedule);
+    if (!llvm::is_contained(schedules, variant)) {
+      schedules.push_back(variant);
     }
   }
   return schedules;

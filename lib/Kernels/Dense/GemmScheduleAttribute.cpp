@@ -211,9 +211,7 @@ kernels::dense::parseSchedule(spec::GemmOp op, DictionaryAttr attribute) {
                        op.getWeights()))) {
     return failure();
   }
-  if (schedule.order == "ping-pong" &&
-      (schedule.waves() != 8 || !schedule.stagesX || !schedule.stagesWeights ||
-       schedule.stages < 2)) {
+  if (schedule.order == pingPong && !schedule.canPingPong()) {
     return op.emitOpError(
         "order = \"ping-pong\" is for 8 waves that read x and "
         "weights from lds, in two or more stages");
