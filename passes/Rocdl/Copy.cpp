@@ -75,10 +75,12 @@ void Emitter::noteIssued(Operation *op, unsigned count) {
 }
 
 void Emitter::noteAccess(Operation *op, unsigned bytes, bool last) {
-  // LLVM could merge narrow accesses of one operation; it counts then that each
-  // is pinned by itself.
+  // LLVM could merge narrow accesses of one operation, and those that lie
+  // behind a constant limit, which all read from one place beyond the bound. It
+  // counts then that each is pinned by itself.
   constexpr unsigned widest = 16;
-  if (bytes < widest) {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  if (bytes < widest || (load && !load.getLimits().empty())) {
     return noteIssued(op, 1);
   }
   ++unpinned;

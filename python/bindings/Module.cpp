@@ -1,6 +1,7 @@
 //===- Module.cpp - The extension module ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Failures.h"
 #include "Objects.h"
 
 #include <nanobind/stl/optional.h>
@@ -12,6 +13,58 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace tenon::python;
+
+/// Weights and scales of experts by their addresses: where they are and what
+/// lies from expert to expert, and where they go.
+using Source = std::pair<uint64_t, int64_t>;
+
+static void packExperts(int64_t experts, int64_t rows, int64_t depth,
+                        const std::string &order, bool interleaved,
+                        Source weights, Source scales, uint64_t packed,
+                        uint64_t packedScales, const nb::object &progress) {
+  // NOLINTBEGIN(performance-no-int-to-ptr)
+  tenon_expert_packing packing{};
+  packing.struct_bytes = sizeof packing;
+  packing.experts = experts;
+  packing.rows = rows;
+  packing.depth = depth;
+  packing.order = order.c_str();
+  packing.interleaved = interleaved;
+  packing.weights = reinterpret_cast<const void *>(weights.first);
+  packing.scales = reinterpret_cast<const void *>(scales.first);
+  packing.weights_stride = weights.second;
+  packing.scales_stride = scales.second;
+  packing.packed = reinterpret_cast<void *>(packed);
+  packing.packed_scales = reinterpret_cast<void *>(packedScales);
+  // NOLINTEND(performance-no-int-to-ptr)
+  struct Teller {
+    const nb::object &tell;
+    std::optional<nb::python_error> error;
+  } teller{progress, std::nullopt};
+  packing.context = &teller;
+  if (!progress.is_none()) {
+    packing.progress = [](void *context, int64_t done, int64_t count) {
+      auto &teller = *static_cast<Teller *>(context);
+      nb::gil_scoped_acquire held;
+      try {
+        if (!teller.error) {
+          teller.tell(done, count);
+        }
+      } catch (nb::python_error &error) {
+        teller.error.emplace(std::move(error));
+      }
+    };
+  }
+  tenon_status status;
+  {
+    nb::gil_scoped_release released;
+    status = tenon_expert_pack(&packing);
+  }
+  if (teller.error) {
+    throw std::move(*teller.error);
+  }
+  check(status);
+}
 
 NB_MODULE(_tenon, module) {
   module.doc() = "The C interface of the Tenon runtime.";
@@ -98,4 +151,11 @@ NB_MODULE(_tenon, module) {
       .def("max_workspace", &Kernel::maxWorkspace, "bounds"_a,
            "The same for all calls whose sizes are at most the bounds, such\n"
            "as {\"N\": 128}.");
+
+  module.def("pack_experts", &packExperts, "experts"_a, "rows"_a, "depth"_a,
+             "order"_a, "interleaved"_a, "weights"_a, "scales"_a, "packed"_a,
+             "packed_scales"_a, "progress"_a.none(),
+             "tenon_expert_pack on memory of the host: weights and scales are\n"
+             "addresses with the bytes from expert to expert; progress is\n"
+             "called with how many of how many experts are done.");
 }

@@ -4,8 +4,9 @@ on a device, expert by expert."""
 
 from typing import Any, Optional, TextIO, Tuple
 
+from . import _tenon
+
 ROWS = 16  # of a tile of weights
-CHUNK = 16  # bytes of a row that stay together
 ORDERS = ("packed", "aiter", "aiter_interleaved")
 
 
@@ -36,7 +37,8 @@ def pack(
     `interleaved` says that rows of gate and up alternate. `out` is a pair of arrays of
     bytes to write to; each may be the memory of weights or scales where nothing is filled
     up, since an expert is copied before it is written. No more memory than that of one
-    expert is taken besides the results. `progress`, such as sys.stderr, gets a bar.
+    expert is taken besides the results, unless rows have gaps within an expert: then all
+    are copied first. `progress`, such as sys.stderr, gets a bar.
     """
     import numpy as np
 
@@ -58,17 +60,24 @@ def pack(
             )
         _check_overlap(name, source, array)
         results.append(array.reshape(-1))
-    bytes_of = _expert_bytes(rows, depth)
-    for expert in range(experts):
-        own = [np.array(part[expert]) for part in (weights, scales)]
-        if interleaved:
-            own = [np.concatenate((part[0::2], part[1::2])) for part in own]
-        if order == "aiter_interleaved":
-            own = [_alternate(part) for part in own]
-        ordered = _order_weights(own[0]), _order_scales(own[1])
-        for result, part, count in zip(results, ordered, bytes_of):
-            result[expert * count : (expert + 1) * count] = part
-        _show(progress, expert + 1, experts)
+    sources = []
+    for source in (weights, scales):
+        # Experts may be apart; what belongs to one is side by side, and they ascend.
+        if experts and (
+            not source[0].flags.c_contiguous or source.strides[0] < source[0].nbytes
+        ):
+            source = np.ascontiguousarray(source)
+        sources.append(source)
+    _tenon.pack_experts(
+        experts,
+        rows,
+        depth,
+        order,
+        interleaved,
+        *((source.ctypes.data, source.strides[0]) for source in sources),
+        *(result.ctypes.data for result in results),
+        None if progress is None else lambda done, count: _show(progress, done, count),
+    )
     return tuple(out)
 
 
@@ -174,33 +183,6 @@ def _check_overlap(name, source, result):
         raise ValueError(
             f"{name}: packed in place only without gaps and where nothing is filled up"
         )
-
-
-def _alternate(rows):
-    """Rows of gate and of up, the halves, alternating by tiles."""
-    halves = rows.reshape(2, -1, ROWS, rows.shape[1])
-    return halves.transpose(1, 0, 2, 3).reshape(rows.shape)
-
-
-def _fill(rows, row_multiple, column_multiple):
-    import numpy as np
-
-    count, size = rows.shape
-    more = (-count % row_multiple, -size % column_multiple)
-    return np.pad(rows, ((0, more[0]), (0, more[1]))) if any(more) else rows
-
-
-def _order_weights(rows):
-    filled = _fill(rows, ROWS, CHUNK)
-    tiles = filled.reshape(-1, ROWS, filled.shape[1] // CHUNK, CHUNK)
-    return tiles.transpose(0, 2, 1, 3).reshape(-1)
-
-
-def _order_scales(rows):
-    filled = _fill(rows, 2 * ROWS, 8)
-    # Row and row + 16, block and block + 4 share a word.
-    parts = filled.reshape(-1, 2, ROWS, filled.shape[1] // 8, 2, 4)
-    return parts.transpose(0, 3, 5, 2, 4, 1).reshape(-1)
 
 
 def _show(stream, done, count):

@@ -11,6 +11,7 @@
 #include "Pack.h"
 
 #include "../KernelArguments.h"
+#include "../OnlySchedule.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -171,16 +172,13 @@ void PackKernel::write(tile::KernelOp kernel) {
 }
 
 SmallVector<DictionaryAttr> dense::rankPackSchedules(spec::PackOp op) {
-  Builder b(op.getContext());
-  return {
-      b.getDictionaryAttr(b.getNamedAttr("waves", b.getI64IntegerAttr(waves)))};
+  return {onlySchedule(op.getContext(), waves)};
 }
 
 LogicalResult dense::lowerPack(spec::PackOp op, DictionaryAttr schedule,
                                StringRef name, OpBuilder &builder) {
-  if (schedule != rankPackSchedules(op).front()) {
-    return op.emitOpError("the schedule of a copy is ")
-           << rankPackSchedules(op).front() << ", found " << schedule;
+  if (failed(requireOnlySchedule(op, schedule, waves))) {
+    return failure();
   }
   PlanBuilder plan(builder, (name + "_plan").str(), op);
   KernelArguments arguments(builder, plan);

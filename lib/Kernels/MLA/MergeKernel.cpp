@@ -11,6 +11,7 @@
 #include "Merge.h"
 
 #include "../KernelArguments.h"
+#include "../OnlySchedule.h"
 #include "../TileBuilder.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -267,17 +268,13 @@ void MergeKernel::write(tile::KernelOp kernel) {
 }
 
 SmallVector<DictionaryAttr> mla::rankMergeSchedules(spec::SpecOpInterface op) {
-  Builder b(op.getContext());
-  return {
-      b.getDictionaryAttr(b.getNamedAttr("waves", b.getI64IntegerAttr(waves)))};
+  return {onlySchedule(op.getContext(), waves)};
 }
 
 LogicalResult mla::lowerMerge(spec::SpecOpInterface op, DictionaryAttr schedule,
                               StringRef name, OpBuilder &builder) {
-  DictionaryAttr only = rankMergeSchedules(op).front();
-  if (schedule != only) {
-    return op->emitOpError("its schedule is ")
-           << only << ", found " << schedule;
+  if (failed(requireOnlySchedule(op, schedule, waves))) {
+    return failure();
   }
   PlanBuilder plan(builder, (name + "_plan").str(), op);
   KernelArguments arguments(builder, plan);

@@ -11,6 +11,7 @@
 
 #include "../Dense/Band.h"
 #include "../KernelArguments.h"
+#include "../OnlySchedule.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -226,16 +227,13 @@ void PackExperts::write() {
 }
 
 SmallVector<DictionaryAttr> moe::rankPackSchedules(spec::MoePackOp op) {
-  Builder b(op.getContext());
-  return {
-      b.getDictionaryAttr(b.getNamedAttr("waves", b.getI64IntegerAttr(waves)))};
+  return {onlySchedule(op.getContext(), waves)};
 }
 
 LogicalResult moe::lowerPack(spec::MoePackOp op, DictionaryAttr schedule,
                              StringRef name, OpBuilder &builder) {
-  if (schedule != rankPackSchedules(op).front()) {
-    return op.emitOpError("the schedule of a copy is ")
-           << rankPackSchedules(op).front() << ", found " << schedule;
+  if (failed(requireOnlySchedule(op, schedule, waves))) {
+    return failure();
   }
   PlanBuilder plan(builder, (name + "_plan").str(), op);
   KernelArguments arguments(builder, plan);

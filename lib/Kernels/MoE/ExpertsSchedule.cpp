@@ -27,11 +27,10 @@ GemmSchedule moe::cutTiles(int64_t tileM, int64_t tileN, int64_t tileK,
 }
 
 /// Checks that \p schedule cuts \p stage at the edges of packed weights and of
-/// blocks that share a scale, and its \p input, of \p depth values along K,
-/// into whole copies.
+/// blocks that share a scale, and steps of its \p input into whole copies.
 static LogicalResult checkStage(spec::MoeExpertsOp op, StringRef stage,
-                                spec::Format input, int64_t depth,
-                                bool isDirect, const GemmSchedule &schedule) {
+                                spec::Format input, bool isDirect,
+                                const GemmSchedule &schedule) {
   constexpr int64_t block = tile::MmaOp::scaleBlock;
   int64_t slice = schedule.tileK / schedule.wavesK;
   if (!llvm::isPowerOf2_64(schedule.tileM) ||
@@ -68,14 +67,12 @@ static LogicalResult checkStage(spec::MoeExpertsOp op, StringRef stage,
   constexpr int64_t laneBytes = 16;
   int64_t copyBytes = schedule.waves() * 64 * laneBytes;
   int64_t step = schedule.tileM * schedule.tileK * bitsOf(input) / 8;
-  if (schedule.wavesK != 1 || step % copyBytes != 0 ||
-      depth % schedule.tileK != 0) {
+  if (schedule.wavesK != 1 || step % copyBytes != 0) {
     return op.emitOpError(stage)
            << ": waves, of which there is one along K, copy steps into LDS by "
               "instructions of "
-           << copyBytes << " bytes, and steps divide K, which is " << depth
-           << "; found " << step << " bytes and " << schedule.wavesK
-           << " waves along K";
+           << copyBytes << " bytes; found " << step << " bytes and "
+           << schedule.wavesK << " waves along K";
   }
   return success();
 }
@@ -114,10 +111,9 @@ FailureOr<ExpertsSchedule> moe::parseExpertsSchedule(spec::MoeExpertsOp op,
   FailureOr<GemmSchedule> upCut = dense::readSchedule(op, up);
   FailureOr<GemmSchedule> downCut = dense::readSchedule(op, down);
   if (failed(upCut) || failed(downCut) ||
-      failed(checkStage(op, "up", op.getInput(), op.getWidth(), isDirect,
-                        *upCut)) ||
-      failed(checkStage(op, "down", op.getIntermediate(), op.getExpertWidth(),
-                        isDirect, *downCut))) {
+      failed(checkStage(op, "up", op.getInput(), isDirect, *upCut)) ||
+      failed(
+          checkStage(op, "down", op.getIntermediate(), isDirect, *downCut))) {
     return failure();
   }
   ExpertsSchedule schedule{isDirect, atomic, fused ? fused.getInt() : 0, *upCut,

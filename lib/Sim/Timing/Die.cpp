@@ -103,6 +103,12 @@ void Die::sampleRounds(uint64_t most) {
   isFillingL2 = true;
 }
 
+void Die::probe(uint64_t number) {
+  isSampled = true;
+  first = number;
+  wanted = mostWanted = 1;
+}
+
 void Die::extendSample(uint64_t now) {
   uint64_t round = launch.round();
   if (wanted % round || wanted >= mostWanted) {
@@ -157,16 +163,16 @@ void Die::dispatch(uint64_t now) {
 }
 
 void Die::startWorkgroup(unsigned unit, uint64_t now) {
-  uint64_t position = next++ * launch.dies + index;
+  uint64_t number = next++;
+  uint64_t position = (first + number) * launch.dies + index;
   groups.push_back(
       std::make_unique<TimedWorkgroup>(launch.setup, position, &view));
   TimedWorkgroup &group = *groups.back();
   group.unit = unit;
   group.started = now;
-  group.round = position / launch.dies / launch.round();
+  group.round = number / launch.round();
   roundTraffic.resize(std::max<size_t>(roundTraffic.size(), group.round + 1));
-  group.isTraced =
-      launch.options.trace && position / launch.dies < tracedWorkgroups;
+  group.isTraced = launch.options.trace && number < tracedWorkgroups;
   group.resident.start(pool);
   ++units[unit].groups;
   unsigned perUnit = launch.facts.simdsPerCu;

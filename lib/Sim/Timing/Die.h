@@ -98,6 +98,9 @@ public:
   /// is on its way to hold all it can: until then it need not write back, and
   /// rounds are too quick.
   void sampleRounds(uint64_t most);
+  /// Before it runs: it runs its workgroup number `number` alone, which leaves
+  /// nothing in memory.
+  void probe(uint64_t number);
 
   /// Runs everything that happens before a clock.
   void runUntil(uint64_t end);
@@ -217,7 +220,8 @@ private:
   std::vector<std::unique_ptr<TimedWorkgroup>> groups; ///< resident ones
   /// Of the SIMDs, and behind them of the dispatcher.
   SlotQueue events;
-  uint64_t next = 0; ///< workgroup, counted within the die
+  uint64_t first = 0; ///< workgroup that is run, counted within the die
+  uint64_t next = 0;  ///< the next one, counted from the first on
   uint64_t nextDispatch = 0;
   uint64_t ended = 0, last = 0;
   std::vector<uint64_t> ends;

@@ -23,6 +23,10 @@ static constexpr uint64_t epochClocks = 512;
 
 /// The most rounds of resident workgroups that a sampled launch runs.
 static constexpr uint64_t mostSampledRounds = 20;
+/// Workgroups, evenly over the grid, by which it is found whether the last ones
+/// do something, and how many times fewer instructions are nothing.
+static constexpr uint64_t shortProbes = 8;
+static constexpr uint64_t muchLess = 8;
 
 /// Findings of a launch that are kept.
 static constexpr size_t mostFindings = 100;
@@ -46,11 +50,74 @@ TimedDispatch::TimedDispatch(const LaunchSetup &setup,
                              const TimingOptions &options,
                              const target::TargetInfo &chip,
                              const target::TimingFacts &facts)
-    : launch(setup, options, chip, facts) {}
+    : launch(setup, options, chip, facts), busy(setup.workgroups) {}
 
 uint64_t TimedDispatch::groupsOfDie(unsigned die) const {
-  uint64_t all = launch.setup.workgroups;
-  return all > die ? (all - die - 1) / launch.dies + 1 : 0;
+  return busy > die ? (busy - die - 1) / launch.dies + 1 : 0;
+}
+
+Expected<uint64_t> TimedDispatch::instructionsOf(uint64_t number) {
+  DeviceMemoryTiming device(launch.chip, launch.timing, 1);
+  std::vector<std::unique_ptr<Die>> dies;
+  dies.push_back(std::make_unique<Die>(launch, device, 0, 1));
+  Die &die = *dies.front();
+  die.probe(number);
+  warm(die, device);
+  uint64_t budget = launch.setup.config.instructionBudget;
+  for (uint64_t now = 0; !die.hasEnded() && !die.failure() &&
+                         die.counts.waveInstructions <= budget;) {
+    now += epochClocks;
+    die.runUntil(now);
+    std::vector<DieMemory *> memories{&die.memory};
+    die.resume(now);
+    device.endEpoch(memories, now);
+  }
+  if (Error error = failureOf(dies)) {
+    return std::move(error);
+  }
+  return die.counts.waveInstructions;
+}
+
+Expected<uint64_t> TimedDispatch::findBusy() {
+  uint64_t own = groupsOfDie(0);
+  if (own <= shortProbes || own <= sampledRounds * launch.round()) {
+    return busy; // it is hardly more than the sample
+  }
+  uint64_t most = 0;
+  auto isShort = [&](uint64_t instructions) {
+    return instructions * muchLess < most;
+  };
+  std::vector<uint64_t> found;
+  for (uint64_t i = 0; i <= shortProbes; ++i) {
+    Expected<uint64_t> instructions =
+        instructionsOf((own - 1) * i / shortProbes);
+    if (!instructions) {
+      return instructions.takeError();
+    }
+    found.push_back(*instructions);
+    most = std::max(most, *instructions);
+  }
+  // Those up to the last that is not short, if there are others behind it only.
+  uint64_t busyProbes = 0;
+  while (busyProbes < found.size() && !isShort(found[busyProbes])) {
+    ++busyProbes;
+  }
+  bool isMixed = std::any_of(found.begin() + int64_t(busyProbes), found.end(),
+                             [&](uint64_t count) { return !isShort(count); });
+  if (busyProbes == 0 || busyProbes == found.size() || isMixed) {
+    return busy;
+  }
+  uint64_t low = (own - 1) * (busyProbes - 1) / shortProbes;
+  uint64_t high = (own - 1) * busyProbes / shortProbes;
+  while (high - low > 1) {
+    uint64_t middle = (low + high) / 2;
+    Expected<uint64_t> instructions = instructionsOf(middle);
+    if (!instructions) {
+      return instructions.takeError();
+    }
+    (isShort(*instructions) ? high : low) = middle;
+  }
+  return std::min(busy, high * launch.dies);
 }
 
 Error TimedDispatch::failureOf(
@@ -145,8 +212,7 @@ MemoryTraffic TimedDispatch::trafficOfAll(const Die &die) const {
     sum.addScaled(trafficOfRound(die), MemoryTraffic(), missing);
   }
   MemoryTraffic all;
-  all.addScaled(sum, MemoryTraffic(),
-                double(launch.setup.workgroups) / double(groupsOfDie(0)));
+  all.addScaled(sum, MemoryTraffic(), double(busy) / double(groupsOfDie(0)));
   return all;
 }
 
@@ -273,7 +339,13 @@ Expected<TimedDispatch::Pass> TimedDispatch::runPass(unsigned dieCount,
   pass.traffic.hbmBytes -=
       std::min(pass.traffic.hbmBytes, device.doublyCountedBytes());
   if (isSampled) {
-    pass.scale = double(setup.workgroups) / double(run);
+    // Those that are left out begin one after the other behind the last of the
+    // others, which goes on as long as a workgroup does.
+    uint64_t idle =
+        (setup.workgroups - busy) / launch.dies * launch.timing.dispatchClocks;
+    uint64_t life = pass.counts.waveClocks / (run * setup.wavesPerWorkgroup);
+    pass.cycles += idle - std::min(idle, life);
+    pass.scale = double(busy) / double(run);
     pass.unsharedHbm = double(pass.traffic.hbmBytes) * pass.scale *
                        launch.facts.clockHz /
                        (double(pass.cycles) * launch.timing.hbmBandwidth);
@@ -411,6 +483,13 @@ Expected<LaunchResult> TimedDispatch::run() {
   const LaunchSetup &setup = launch.setup;
   // Few workgroups are no sample.
   bool sampled = launch.options.sampled && setup.workgroups >= launch.dies;
+  if (sampled) {
+    Expected<uint64_t> found = findBusy();
+    if (!found) {
+      return found.takeError();
+    }
+    busy = *found;
+  }
   Expected<Pass> pass = runPass(sampled ? 1 : launch.dies, 1);
   if (!pass) {
     return pass.takeError();

@@ -17,7 +17,8 @@ namespace tenon::sim {
 /// A sampled launch runs workgroups of the first die only, for a few rounds of
 /// what it holds at a time; the other dies are taken to do the same, and the
 /// rest of the rounds to take as long as the last one seen. Its stores are
-/// dropped.
+/// dropped. Workgroups at the end of the grid that do nothing are left out:
+/// they are found by running some of them before.
 class TimedDispatch {
 public:
   TimedDispatch(const LaunchSetup &setup, const TimingOptions &options,
@@ -45,6 +46,11 @@ private:
   llvm::Expected<Pass> runPass(unsigned dies, double firstFetchShare);
   /// Puts code, and data when wanted, into the caches.
   void warm(Die &die, DeviceMemoryTiming &device);
+  /// The number of workgroups before those at the end of the grid that hardly
+  /// execute an instruction: all where they are mixed.
+  llvm::Expected<uint64_t> findBusy();
+  /// Wave instructions of workgroup \p number of the first die.
+  llvm::Expected<uint64_t> instructionsOf(uint64_t number);
   llvm::Error failureOf(const std::vector<std::unique_ptr<Die>> &dies) const;
   uint64_t groupsOfDie(unsigned die) const;
   /// Brings what crossed the levels of one die to that of the launch.
@@ -62,6 +68,7 @@ private:
   TimingResult evaluate(const Pass &pass, bool sampled) const;
 
   TimedLaunch launch;
+  uint64_t busy; ///< workgroups of the launch that are not left out
   std::vector<uint64_t> sampledLines; ///< that the sampled die fetched
 };
 
