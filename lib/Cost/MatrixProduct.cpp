@@ -39,7 +39,9 @@ static constexpr double arrivalClocks = 300.0;
 // What the L2 takes beyond an even spread over its channels; fitted.
 static constexpr double channelImbalance = 1.2;
 // Runs of steps that cut tiles, against workgroups that keep step: none finds
-// in the L2 what others have just fetched, and each waits longer; fitted.
+// in the L2 what others have just fetched, and each waits longer. Fitted to the
+// six products of the table in docs/explanation/matrix-products.md: below 1.32
+// the order of one is wrong.
 static constexpr double cutRuns = 1.5;
 
 static double ceilDiv(int64_t a, int64_t b) {
