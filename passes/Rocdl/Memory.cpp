@@ -587,7 +587,7 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   if (failed(layout)) {
     return failure();
   }
-  bool adds = op->hasAttr("tile.accumulate");
+  bool adds = op.getAccumulate();
   FailureOr<ReplicaMask> mask = replicas(*layout);
   if (failed(mask)) {
     return failure();

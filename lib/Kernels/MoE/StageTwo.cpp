@@ -71,7 +71,7 @@ void StageTwo::addToTokens(Value tile) {
       rounded, view, ValueRange{zero, zero}, limits.values,
       tokensOf(op, t, routes.routes), limits.divisors, /*nontemporal=*/false,
       /*coherent=*/false);
-  store->setAttr("tile.accumulate", b.getUnitAttr());
+  store.setAccumulate(true);
 }
 
 void StageTwo::writeOut(ValueRange sums) {

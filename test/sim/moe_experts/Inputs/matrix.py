@@ -131,9 +131,9 @@ def model(full):
         return
     for types in (a8w4, a4w4):
         for count in (1, 3, 4, 16, 17, 255, 256, 257, 1024):
-            yield case(count, checks="none", **eight, **types)
-        for count in (1, 16, 17, 257):
-            yield case(count, checks="none", **whole, **types)
+            yield case(count, checks="none", sampled=count > 17, **eight, **types)
+        for count in (1, 16, 17, 257, 1024):
+            yield case(count, checks="none", sampled=count > 17, **whole, **types)
 
 
 def main():
