@@ -41,9 +41,26 @@ std::optional<PlanTime> RunResult::time() const {
   return time;
 }
 
+/// Refuses a sampled timing of workgroups that count each other.
+static llvm::Error checkSampled(const runtime::Plan &plan,
+                                const runtime::ConcretePlan &concrete,
+                                const RunOptions &options) {
+  if (!options.timing || !options.timing->sampled) {
+    return llvm::Error::success();
+  }
+  for (auto [workspace, bytes] :
+       llvm::zip_equal(plan.workspaces, concrete.workspaceBytes)) {
+    if (workspace.zeroInitialised && bytes > 0) {
+      return llvm::make_error<InputError>(
+          "--timing sampled runs a part of the workgroups, and these count "
+          "each other: time all of them with --timing full");
+    }
+  }
+  return llvm::Error::success();
+}
+
 /// Refuses what a sampled timing cannot give.
-static llvm::Error checkTimingOptions(const runtime::Plan &plan,
-                                      const RunOptions &options) {
+static llvm::Error checkTimingOptions(const RunOptions &options) {
   if (!options.timing || !options.timing->sampled) {
     if (options.timing && options.timing->skipValues &&
         (options.check || !options.outputs.empty())) {
@@ -52,14 +69,6 @@ static llvm::Error checkTimingOptions(const runtime::Plan &plan,
           "nothing to check or to write to a file");
     }
     return llvm::Error::success();
-  }
-  bool counts = llvm::any_of(plan.workspaces, [](const auto &workspace) {
-    return workspace.zeroInitialised;
-  });
-  if (counts) {
-    return llvm::make_error<InputError>(
-        "--timing sampled runs a part of the workgroups, and these count each "
-        "other: time all of them with --timing full");
   }
   const char *what = options.check              ? "to check"
                      : !options.outputs.empty() ? "to write to a file"
@@ -297,7 +306,7 @@ llvm::Expected<RunResult>
 run::runOnSimulator(const runtime::Plan &plan,
                     llvm::ArrayRef<uint8_t> codeObject, const Harness &harness,
                     const RunOptions &options) {
-  if (llvm::Error error = checkTimingOptions(plan, options)) {
+  if (llvm::Error error = checkTimingOptions(options)) {
     return std::move(error);
   }
   auto object = sim::CodeObject::load(codeObject);
@@ -324,6 +333,9 @@ run::runOnSimulator(const runtime::Plan &plan,
   auto concrete = evaluatePlan(plan, *operands);
   if (!concrete) {
     return concrete.takeError();
+  }
+  if (llvm::Error error = checkSampled(plan, *concrete, options)) {
+    return std::move(error);
   }
   auto workspaces = allocateWorkspaces(plan, *concrete, device.memory());
   if (!workspaces) {

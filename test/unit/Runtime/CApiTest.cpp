@@ -555,8 +555,9 @@ TEST(CApi, ThreadsShareKernels) {
 static std::string meetingCompiler(const std::string &log) {
   return script(
       "meeting",
-      ("echo begin >> " + log + "\ni=0\nwhile [ $(grep -c begin " + log +
-       ") -lt 2 ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done\n" +
+      (std::string("[ $1 = --program ] && exec ") + TENON_TOOL +
+       " --program\necho begin >> " + log + "\ni=0\nwhile [ $(grep -c begin " +
+       log + ") -lt 2 ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done\n" +
        TENON_TOOL + " \"$@\"\ncode=$?\necho end >> " + log + "\nexit $code")
           .c_str());
 }
