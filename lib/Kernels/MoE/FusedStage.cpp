@@ -402,12 +402,8 @@ SmallVector<std::pair<Value, Value>> FusedStage::factors() {
     return t.load(view, {t.i32(0)}, {extent}, layout);
   };
   Value ids = load("ids");
-  Value place = t.iota(0, ids);
-  Value inside = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, place,
-                                         t.integers(count, place));
-  Value experts = RouteLookup(op, t, args).experts(ids, inside);
-  Value isRoute = t.create<arith::CmpIOp>(arith::CmpIPredicate::sge, experts,
-                                          t.integers(0, experts));
+  Value isRoute =
+      RouteLookup(op, t, args).areRoutes(ids, t.iota(0, ids), count);
   Value one = t.create<arith::SelectOp>(isRoute, t.integers(1, ids),
                                         t.integers(0, ids));
   Value bits = t.create<arith::SelectOp>(

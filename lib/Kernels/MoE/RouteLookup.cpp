@@ -58,6 +58,14 @@ Value RouteLookup::experts(Value ids, Value exists) {
                                    none);
 }
 
+Value RouteLookup::areRoutes(Value ids, Value places, int64_t count) {
+  Value exists = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, places,
+                                         t.integers(count, places));
+  Value found = experts(ids, exists);
+  return t.create<arith::CmpIOp>(arith::CmpIPredicate::sge, found,
+                                 t.integers(0, found));
+}
+
 std::pair<Value, Value> RouteLookup::expert(Value route) {
   Type i32 = t.builder().getI32Type();
   Value zero = t.i32(0), one = t.i32(1);

@@ -79,6 +79,9 @@ public:
   /// The expert on this rank of each of \p ids, a tile of i32 of rank 1; -1
   /// where there is no route. \p exists is a tile of i1: the others have none.
   mlir::Value experts(mlir::Value ids, mlir::Value exists);
+  /// Which of \p ids have an expert on this rank, a tile of i1; those at
+  /// \p places from \p count on have none.
+  mlir::Value areRoutes(mlir::Value ids, mlir::Value places, int64_t count);
   /// The expert of the route numbered \p route, a uniform i32, and whether
   /// there is one, as 1 or 0.
   std::pair<mlir::Value, mlir::Value> expert(mlir::Value route);

@@ -72,11 +72,7 @@ void TokenStage::chooseRoutes(int64_t begin) {
                       {t.builder().getIndexAttr(1)}, t.i32(4 * count));
   Value ids = t.load(view, {t.i32(0)}, {rows});
   Value place = t.iota(0, ids);
-  Value exists = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, place,
-                                         t.integers(count, place));
-  Value experts = RouteLookup(op, t, args).experts(ids, exists);
-  Value isRoute = t.create<arith::CmpIOp>(arith::CmpIPredicate::sge, experts,
-                                          t.integers(0, experts));
+  Value isRoute = RouteLookup(op, t, args).areRoutes(ids, place, count);
   routes.routes = t.create<arith::SelectOp>(
       isRoute, t.add(place, t.splat(first, place)), t.integers(-1, place));
 }
