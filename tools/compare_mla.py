@@ -26,7 +26,7 @@ from silicon.simulate import SimulationError
 COMPUTE_UNITS = 256
 # Shares for as many, and fewer, larger ones.
 SHARES_OF_CHIP = (COMPUTE_UNITS, 128, 64)
-# Rows of the cache that contexts are picked from: nothing is reused.
+# Rows of the cache, at least, that contexts are picked from.
 POOL = 1 << 21
 
 
@@ -51,8 +51,9 @@ def make_parser():
 def model_theirs(arguments, kernel, batch, length):
     """Microseconds of the public object, by the best number of shares."""
     found = []
+    pool = max(POOL, batch * length)
     for shares in SHARES_OF_CHIP:
-        decode = mla.Decode(length, max(1, shares // batch), POOL, kernel, batch)
+        decode = mla.Decode(length, max(1, shares // batch), pool, kernel, batch, True)
         with tempfile.TemporaryDirectory(prefix="tenon-mla-") as folder:
             launch = curves.Prepared(
                 (mla.WORKGROUPS, 1, 1), mla.BLOCK, mla.arguments(decode, folder)

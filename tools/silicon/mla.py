@@ -68,13 +68,15 @@ def path_of(folder, kernel=PUBLISHED):
 @dataclass(frozen=True)
 class Decode:
     """Requests of one context length. shares: how many the planner is asked for, of each.
-    pool: rows of the cache from which the contexts are picked at random."""
+    pool: rows of the cache from which the contexts are picked at random. is_distinct: no
+    row is picked twice."""
 
     context: int
     shares: int
     pool: int
     kernel: Kernel = PUBLISHED
     requests: int = 1
+    is_distinct: bool = False
 
     def plan(self):
         """(begin, end) of the shares of a context. The planner counts in blocks of
@@ -102,7 +104,10 @@ class Operands:
 def indices_of(decode, seed):
     """Rows of the pool that the contexts are made of."""
     random = np.random.default_rng(seed)
-    return random.integers(0, decode.pool, decode.context * decode.requests, np.int32)
+    count = decode.context * decode.requests
+    if decode.is_distinct:
+        return random.permutation(decode.pool)[:count].astype(np.int32)
+    return random.integers(0, decode.pool, count, np.int32)
 
 
 def generate(decode, seed):

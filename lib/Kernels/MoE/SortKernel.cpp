@@ -20,8 +20,10 @@ using namespace tenon::kernels::moe;
 
 static constexpr int64_t waves = 4;
 static constexpr int64_t threads = waves * 64;
-/// Routes, tiles or slots that a workgroup takes at once.
+/// Routes, tiles or slots that a workgroup takes with one load or store.
 static constexpr int64_t chunk = 4 * threads;
+/// Chunks of ids at most that are loaded before the first is looked at.
+static constexpr int64_t mostAhead = 8;
 static constexpr llvm::StringLiteral expertCounts = "expert_count";
 
 namespace {
@@ -36,6 +38,9 @@ public:
     expert = t.workgroupId(0);
     RouteLookup lookup(op, t, args);
     routes = t.mul(lookup.tokens(), t.i32(op.getExpertsPerToken()));
+    int64_t expected =
+        op.getExpectedTokens().value_or(1) * op.getExpertsPerToken();
+    ahead = std::clamp<int64_t>(expected / chunk, 1, mostAhead);
   }
 
   void writeCount();
@@ -46,10 +51,22 @@ private:
   Value splat(Value scalar) {
     return t.create<tile::SplatOp>(integers(chunk), scalar);
   }
+  Value numbersFrom(Value first) {
+    return t.add(t.create<tile::IotaOp>(integers(chunk), 0), splat(first));
+  }
+  SmallVector<Value> chunksFrom(Value first) {
+    SmallVector<Value> begins;
+    for (int64_t number : llvm::seq(ahead)) {
+      begins.push_back(t.add(first, t.i32(number * chunk)));
+    }
+    return begins;
+  }
   Value view(Value pointer, Value elements);
-  Value isMine(Value first);
+  SmallVector<Value> areMine(Value first);
+  Value place(ArrayRef<Value> begins, ArrayRef<Value> mine, Value placed,
+              Value slots);
   void fill(Value value, Value view, Value begin, Value end);
-  void loop(Value begin, Value end, ValueRange carried,
+  void loop(Value begin, Value end, int64_t step, ValueRange carried,
             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body,
             SmallVector<Value> &results);
 
@@ -58,7 +75,8 @@ private:
   TileBuilder t;
   llvm::StringMap<Value> args;
   Value expert;
-  Value routes; ///< that may exist
+  Value routes;  ///< that may exist
+  int64_t ahead; ///< chunks that a step takes, no more than are expected
 };
 } // namespace
 
@@ -74,27 +92,34 @@ Value SortKernel::view(Value pointer, Value elements) {
   return t.view(pointer, {unit}, t.mul(elements, t.i32(4)));
 }
 
-/// 1 for each of the routes from \p first on that goes to the expert, else 0.
-Value SortKernel::isMine(Value first) {
-  Value ids = t.load(view(args["ids"], routes), {first}, {chunk},
-                     tile::getLayout(integers(chunk)));
-  Value number =
-      t.add(t.create<tile::IotaOp>(integers(chunk), 0), splat(first));
-  // Beyond the last route are zeros, which are ids.
-  Value exists =
-      t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, number, splat(routes));
-  Value experts = RouteLookup(op, t, args).experts(ids, exists);
-  Value same =
-      t.create<arith::CmpIOp>(arith::CmpIPredicate::eq, experts, splat(expert));
-  return t.create<arith::ExtUIOp>(integers(chunk), same);
+/// 1 for each of the routes from \p first on that goes to the expert, else 0,
+/// by chunks. All are loaded before the first is used: what a chunk costs is
+/// the time that its ids are on their way.
+SmallVector<Value> SortKernel::areMine(Value first) {
+  Value all = view(args["ids"], routes);
+  SmallVector<Value> loaded, found;
+  for (Value begin : chunksFrom(first)) {
+    loaded.push_back(
+        t.load(all, {begin}, {chunk}, tile::getLayout(integers(chunk))));
+  }
+  for (auto [begin, ids] : llvm::zip_equal(chunksFrom(first), loaded)) {
+    // Beyond the last route are zeros, which are ids.
+    Value exists = t.create<arith::CmpIOp>(arith::CmpIPredicate::slt,
+                                           numbersFrom(begin), splat(routes));
+    Value experts = RouteLookup(op, t, args).experts(ids, exists);
+    Value same = t.create<arith::CmpIOp>(arith::CmpIPredicate::eq, experts,
+                                         splat(expert));
+    found.push_back(t.create<arith::ExtUIOp>(integers(chunk), same));
+  }
+  return found;
 }
 
-/// Chunks from \p begin to \p end.
+/// Steps from \p begin to \p end.
 void SortKernel::loop(
-    Value begin, Value end, ValueRange carried,
+    Value begin, Value end, int64_t step, ValueRange carried,
     llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body,
     SmallVector<Value> &results) {
-  auto loop = t.create<scf::ForOp>(begin, end, t.i32(chunk), carried);
+  auto loop = t.create<scf::ForOp>(begin, end, t.i32(step), carried);
   OpBuilder::InsertionGuard guard(t.builder());
   t.builder().setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next =
@@ -112,7 +137,7 @@ void SortKernel::fill(Value value, Value view, Value begin, Value end) {
   limits.values = {end};
   limits.divisors = t.builder().getDenseI64ArrayAttr({1});
   loop(
-      begin, end, {},
+      begin, end, chunk, {},
       [&](Value first, ValueRange) {
         t.store(splat(value), view, {first}, /*nontemporal=*/false, limits);
         return SmallVector<Value>();
@@ -133,9 +158,13 @@ void SortKernel::writeCount() {
   SmallVector<Value> counted;
   Value zero = splat(t.i32(0));
   loop(
-      t.i32(0), routes, zero,
+      t.i32(0), routes, ahead * chunk, zero,
       [&](Value first, ValueRange sums) {
-        return SmallVector<Value>{t.add(sums.front(), isMine(first))};
+        Value sum = sums.front();
+        for (Value mine : areMine(first)) {
+          sum = t.add(sum, mine);
+        }
+        return SmallVector<Value>{sum};
       },
       counted);
   Value total = t.create<tile::ScanOp>(counted.front(), false).getTotal();
@@ -145,6 +174,40 @@ void SortKernel::writeCount() {
   t.store(t.create<tile::SplatOp>(one, total),
           view(args[expertCounts], t.i32(op.getExperts())), {expert});
   t.create<tile::ReturnOp>();
+}
+
+/// Writes the numbers of the routes of the expert in one or two chunks, which
+/// begin at \p begins and where \p mine is 1, from slot \p placed on. Gives
+/// the slot behind. Two are counted in the halves of one integer.
+Value SortKernel::place(ArrayRef<Value> begins, ArrayRef<Value> mine,
+                        Value placed, Value slots) {
+  static_assert(2 * chunk < 1 << 16,
+                "counts of two chunks and their total fit 16 bits");
+  Value all = mine.front();
+  if (mine.size() == 2) {
+    all = t.add(all, t.create<arith::ShLIOp>(mine[1], splat(t.i32(16))));
+  }
+  auto scan = t.create<tile::ScanOp>(all, true);
+  Value places = scan.getResult(), total = scan.getTotal();
+  for (auto [number, begin] : llvm::enumerate(begins)) {
+    Value own = places, count = total;
+    if (mine.size() == 2) {
+      Value half = t.i32(number == 0 ? 0xffff : 16);
+      auto take = [&](Value counts, Value by) -> Value {
+        return number == 0 ? t.create<arith::AndIOp>(counts, by).getResult()
+                           : t.create<arith::ShRUIOp>(counts, by).getResult();
+      };
+      own = take(places, splat(half));
+      count = take(total, half);
+    }
+    Value isRoute = t.create<arith::CmpIOp>(arith::CmpIPredicate::ne,
+                                            mine[number], splat(t.i32(0)));
+    Value slot = t.create<arith::SelectOp>(isRoute, t.add(own, splat(placed)),
+                                           splat(t.i32(-1)));
+    t.scatter(numbersFrom(begin), slots, slot, {t.i32(0)});
+    placed = t.add(placed, count);
+  }
+  return placed;
 }
 
 void SortKernel::writeScatter() {
@@ -165,9 +228,9 @@ void SortKernel::writeScatter() {
   Value isBefore = t.create<arith::CmpIOp>(
       arith::CmpIPredicate::slt, t.create<tile::IotaOp>(type, 0),
       t.create<tile::SplatOp>(type, expert));
-  Value ahead =
+  Value earlier =
       t.create<arith::SelectOp>(isBefore, tilesOf(counts, all), all(0));
-  Value firstTile = t.create<tile::ScanOp>(ahead, false).getTotal();
+  Value firstTile = t.create<tile::ScanOp>(earlier, false).getTotal();
   Value count = t.create<tile::LoadScalarOp>(
       t.builder().getI32Type(),
       t.advance(args[expertCounts], t.wideMul(expert, t.i32(4))));
@@ -193,19 +256,16 @@ void SortKernel::writeScatter() {
   Value isUsed = t.create<arith::MinSIOp>(count, t.i32(1));
   SmallVector<Value> none;
   loop(
-      t.i32(0), t.mul(routes, isUsed), t.i32(0),
+      t.i32(0), t.mul(routes, isUsed), ahead * chunk, t.i32(0),
       [&](Value first, ValueRange before) {
-        Value mine = isMine(first);
-        auto scan = t.create<tile::ScanOp>(mine, true);
-        Value place = t.add(scan.getResult(), splat(before.front()));
-        Value isRoute = t.create<arith::CmpIOp>(arith::CmpIPredicate::ne, mine,
-                                                splat(t.i32(0)));
-        Value slot =
-            t.create<arith::SelectOp>(isRoute, place, splat(t.i32(-1)));
-        Value number =
-            t.add(t.create<tile::IotaOp>(integers(chunk), 0), splat(first));
-        t.scatter(number, slotView, slot, {t.i32(0)});
-        return SmallVector<Value>{t.add(before.front(), scan.getTotal())};
+        Value placed = before.front();
+        SmallVector<Value> begins = chunksFrom(first), mine = areMine(first);
+        for (int64_t at = 0; at < ahead; at += 2) {
+          placed = place(ArrayRef(begins).drop_front(at).take_front(2),
+                         ArrayRef(mine).drop_front(at).take_front(2), placed,
+                         slotView);
+        }
+        return SmallVector<Value>{placed};
       },
       none);
   t.create<tile::ReturnOp>();
