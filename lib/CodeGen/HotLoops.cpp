@@ -96,16 +96,51 @@ static bool isRegisterMove(llvm::StringRef text,
          });
 }
 
-static void count(HotLoop &loop, const sim::StaticInstruction &instruction,
-                  llvm::ArrayRef<Registers> ofProducts) {
-  llvm::StringRef text = instruction.text;
-  switch (instruction.instructionClass) {
+/// Whether instruction \p index of \p body copies a register that is then
+/// swapped with its copy. A swap of lanes changes both of its registers: to
+/// meet another lane's value of the same register, as a reduction over lanes
+/// does, takes a copy, however many registers are free.
+static bool isCopyForSwap(llvm::ArrayRef<const sim::StaticInstruction *> body,
+                          size_t index) {
+  if (!llvm::StringRef(body[index]->text).starts_with("v_mov_b32")) {
+    return false;
+  }
+  std::vector<Registers> move = operandsOf(body[index]->text);
+  if (move.size() != 2) {
+    return false;
+  }
+  auto names = [](llvm::ArrayRef<Registers> operands, const Registers &wanted) {
+    return llvm::any_of(operands, [&](const Registers &operand) {
+      return operand.overlaps(wanted);
+    });
+  };
+  for (const sim::StaticInstruction *later : body.drop_front(index + 1)) {
+    std::vector<Registers> operands = operandsOf(later->text);
+    llvm::StringRef text = later->text;
+    if (text.starts_with("v_permlane") && text.contains("_swap_") &&
+        names(operands, move[0]) && names(operands, move[1])) {
+      return true;
+    }
+    bool changesSource = !operands.empty() && operands[0].overlaps(move[1]);
+    if (names(operands, move[0]) || changesSource) {
+      return false;
+    }
+  }
+  return false;
+}
+
+static void count(HotLoop &loop,
+                  llvm::ArrayRef<const sim::StaticInstruction *> body,
+                  size_t index, llvm::ArrayRef<Registers> ofProducts) {
+  llvm::StringRef text = body[index]->text;
+  bool isMove = isRegisterMove(text, ofProducts) && !isCopyForSwap(body, index);
+  switch (body[index]->instructionClass) {
   case sim::InstructionClass::Mfma:
     ++loop.products;
     break;
   case sim::InstructionClass::Valu:
   case sim::InstructionClass::Trans:
-    ++(isRegisterMove(text, ofProducts) ? loop.registerMoves : loop.vectorAlu);
+    ++(isMove ? loop.registerMoves : loop.vectorAlu);
     break;
   case sim::InstructionClass::Salu:
     ++loop.scalarAlu;
@@ -158,8 +193,8 @@ codegen::findHotLoops(const sim::Kernel &kernel) {
         llvm::append_range(ofProducts, operandsOf(instruction.text));
       }
     }
-    for (const sim::StaticInstruction *instruction : body) {
-      count(loop, *instruction, ofProducts);
+    for (size_t index = 0; index < body.size(); ++index) {
+      count(loop, body, index, ofProducts);
     }
     if (loop.products == 0) {
       continue;

@@ -17,7 +17,8 @@ struct HotLoop {
   uint64_t address = 0; ///< of the first instruction
   uint64_t bytes = 0;
   unsigned products = 0; ///< matrix instructions
-  /// Moves between registers, of what matrix instructions read or write.
+  /// Moves between registers, of what matrix instructions read or write. The
+  /// copy of a register that lanes swap with itself is none.
   unsigned registerMoves = 0;
   unsigned vectorAlu = 0; ///< others of the vector ALU: addresses, mostly
   unsigned scalarAlu = 0;
