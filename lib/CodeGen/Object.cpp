@@ -4,6 +4,7 @@
 #include "tenon/CodeGen/CodeGen.h"
 
 #include "MatrixWaits.h"
+#include "OrderStatements.h"
 #include "WaitCheck.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -182,6 +183,7 @@ static llvm::Error emitFile(llvm::Module &module, llvm::TargetMachine &machine,
   if (config->addISelPasses()) {
     return llvm::createStringError("the AMDGPU back end cannot select code");
   }
+  passes.add(createOrderStatementsPass());
   config->addMachinePasses();
   config->setInitialized();
   std::string errors;

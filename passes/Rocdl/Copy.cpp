@@ -431,11 +431,13 @@ void Emitter::copyRows(tile::CopyToLdsOp op) {
 LLVM::InlineAsmOp Emitter::pin(uint32_t mayCross, const Twine &text) {
   // Two parts: an empty statement that may write any memory, which keeps LLVM
   // IR passes and instruction selection from moving accesses, and a barrier for
-  // the machine scheduler. The text is for the check of the machine code
+  // the machine scheduler. That it has effects says so up to instruction
+  // selection; behind it lib/CodeGen/OrderStatements.h does, without a clobber
+  // of memory. The text is for the check of the machine code
   // (lib/CodeGen/WaitCheck.h).
   auto statement = LLVM::InlineAsmOp::create(
       b, loc, TypeRange(), ValueRange(), /*asm_string=*/text.str(),
-      /*constraints=*/"~{memory}", /*has_side_effects=*/true,
+      /*constraints=*/"", /*has_side_effects=*/true,
       /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr(), ArrayAttr());
   ROCDL::SchedBarrier::create(b, loc, mayCross);

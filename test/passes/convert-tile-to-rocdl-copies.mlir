@@ -20,7 +20,7 @@ tile.kernel @straight(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32, 
   %a = tile.alloc_lds at 0 : !lds
   %b = tile.alloc_lds at 1024 : !lds
   // CHECK: rocdl.raw.ptr.buffer.load.lds {{.*}}alias_scopes = [#[[COPIES:.*]]], noalias_scopes = [#[[ACCESSES:.*]]]
-  // CHECK-NEXT: llvm.inline_asm has_side_effects {{.*}}"~{memory}"
+  // CHECK-NEXT: llvm.inline_asm has_side_effects {{.*}}""
   // CHECK-NEXT: rocdl.sched.barrier 1935
   %s = tile.copy_to_lds %v[%c0], %a : !tile.view<1 x f32>, !lds -> !tile.token
   // CHECK: rocdl.raw.ptr.buffer.load.lds

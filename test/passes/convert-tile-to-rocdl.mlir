@@ -250,7 +250,7 @@ tile.kernel @lds_guard(%p: !tile.ptr<f32>, %n: i32)
 // and the machine scheduler by a barrier that all but vector memory may cross.
 // CHECK-LABEL: llvm.func @order(
 tile.kernel @order(%p: !tile.ptr<f32>, %n: i32) attributes {waves = 1 : i32} {
-  // CHECK: llvm.inline_asm has_side_effects "", "~{memory}"
+  // CHECK: llvm.inline_asm has_side_effects "", ""
   // CHECK-NEXT: rocdl.sched.barrier 1926
   tile.order_fence
   tile.return

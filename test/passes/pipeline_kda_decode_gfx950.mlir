@@ -49,13 +49,13 @@ func.func @kda_decode(%qkv: memref<?x4608xbf16, strided<[?, 1]>>,
 // CHECK-COUNT-3: rocdl.raw.ptr.buffer.load {{.*}} : vector<4xi32>
 // CHECK-NOT: rocdl.raw.ptr.buffer.load {{.*}} : vector<4xi32>
 // CHECK-NOT: llvm.cond_br
-// CHECK: llvm.inline_asm has_side_effects "", "~{memory}"
+// CHECK: llvm.inline_asm has_side_effects "", ""
 // CHECK-NEXT: rocdl.sched.barrier
 // CHECK-NOT: llvm.cond_br
 // CHECK: rocdl.raw.ptr.buffer.load {{.*}}, %[[NT:[0-9]+]] : vector<4xi32>
 // CHECK-COUNT-15: rocdl.raw.ptr.buffer.load {{.*}}, %[[NT]] : vector<4xi32>
 // CHECK-NOT: rocdl.raw.ptr.buffer.load
-// CHECK: llvm.inline_asm has_side_effects "", "~{memory}"
+// CHECK: llvm.inline_asm has_side_effects "", ""
 // CHECK-NEXT: rocdl.sched.barrier
 
 // Two waits for LDS: for q, k, v and the decay, and for the output.

@@ -12,10 +12,10 @@ tile.kernel @k() attributes {waves = 1 : i32} {
 // CHECK: kernel merged: a copy into LDS may not be covered by its wait: 2 vector-memory instructions were written and are counted, the machine code has 1
 llvm.func @merged(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) attributes {rocdl.kernel} {
   %x = llvm.load volatile %p : !llvm.ptr<1> -> f32
-  llvm.inline_asm has_side_effects "; tenon issued 2 copies 0", "~{memory}" : () -> ()
-  llvm.inline_asm has_side_effects "; tenon wait 2", "~{memory}" : () -> ()
+  llvm.inline_asm has_side_effects "; tenon issued 2 copies 0", "" : () -> ()
+  llvm.inline_asm has_side_effects "; tenon wait 2", "" : () -> ()
   rocdl.s.waitcnt 3954
-  llvm.inline_asm has_side_effects "; tenon waited", "~{memory}" : () -> ()
+  llvm.inline_asm has_side_effects "; tenon waited", "" : () -> ()
   llvm.store volatile %x, %q : f32, !llvm.ptr<1>
   llvm.return
 }
@@ -23,9 +23,9 @@ llvm.func @merged(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) attributes {rocdl.kernel} 
 // The wait is weaker than what was written.
 // CHECK: kernel weak: a copy into LDS may not be covered by its wait: no wait that leaves at most 1 vector-memory instructions in flight where one was written
 llvm.func @weak(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) attributes {rocdl.kernel} {
-  llvm.inline_asm has_side_effects "; tenon wait 1", "~{memory}" : () -> ()
+  llvm.inline_asm has_side_effects "; tenon wait 1", "" : () -> ()
   rocdl.s.waitcnt 3954
-  llvm.inline_asm has_side_effects "; tenon waited", "~{memory}" : () -> ()
+  llvm.inline_asm has_side_effects "; tenon waited", "" : () -> ()
   llvm.return
 }
 
@@ -43,7 +43,7 @@ llvm.func @moved(%p: !llvm.ptr<1>, %n: i32) attributes {rocdl.kernel} {
   %l = llvm.mlir.addressof @lds : !llvm.ptr<3>
   %id = rocdl.workitem.id.x : i32
   %more = llvm.icmp "sgt" %n, %c0 : i32
-  llvm.inline_asm has_side_effects "; tenon issued 0 copies 1", "~{memory}" : () -> ()
+  llvm.inline_asm has_side_effects "; tenon issued 0 copies 1", "" : () -> ()
   llvm.cond_br %more, ^copy, ^end
 ^copy:
   rocdl.raw.ptr.buffer.load.lds %r, %l, %c16, %id, %c0, %c0, %c0
