@@ -25,8 +25,6 @@ static constexpr int64_t mostRowKeys = 1'000'000;
 static constexpr int64_t sampledRows = 16;
 /// Slots that are worked on at a time, in plans that are generated.
 static constexpr int64_t workgroups = 256;
-/// Rows that a workgroup has at most, where the kernel makes the plan itself.
-static constexpr int64_t rowsPerWorkgroup = 48;
 
 namespace {
 /// What generated data are like.
@@ -113,6 +111,9 @@ public:
   llvm::Expected<std::unique_ptr<Expectation>>
   expect(const Views &operands, const Dims &dims) const override;
   double tolerance(llvm::StringRef operand) const override;
+  void noteSchedule(llvm::StringRef schedule) override {
+    schedule.split("rows = ").second.consumeInteger(10, rowsPerWorkgroup);
+  }
   /// Of a row and a key: a multiply-add of 1088 columns, of which a matrix
   /// instruction of 16 x 16 x 32 does 8192.
   uint64_t floorPerUnit() const override { return 1; }
@@ -132,6 +133,8 @@ private:
   bool hasFp8Queries, hasFp8Cache, roundsOut;
   reference::MlaPlanParams planParams;
   Data data = Data::Model;
+  /// Rows of a workgroup, by which a kernel that makes the plan splits.
+  int64_t rowsPerWorkgroup = 48;
 };
 } // namespace
 
@@ -423,9 +426,7 @@ MlaDecodeHarness::liveRows(llvm::StringRef operand, const Views &integers,
   return live;
 }
 
-/// The slots of the plan that is given, or of one as the kernel makes it; it
-/// may have other rows per workgroup and so other slots, of which weights that
-/// are not tiny know nothing.
+/// The slots of the plan that is given, or of the one that the kernel makes.
 llvm::Expected<std::vector<std::array<int32_t, 4>>>
 MlaDecodeHarness::slots(const Views &operands, const Dims &dims) const {
   int64_t requests = dims.at("B");

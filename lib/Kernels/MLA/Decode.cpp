@@ -200,9 +200,9 @@ LogicalResult mla::lowerDecode(spec::MlaDecodeOp op, DictionaryAttr attribute,
       kernelName += isLeast ? "_few" : "";
     }
     plan.launch(kernelName, workgroups, plan.constant(1), plan.constant(1),
-                decodeWaves * 64);
+                cut.waves() * 64);
     tile::KernelOp kernel = arguments.createKernel(
-        op.getLoc(), kernelName, decodeWaves, /*preloads=*/true);
+        op.getLoc(), kernelName, cut.waves(), /*preloads=*/true);
     OpBuilder::InsertionGuard guard(builder);
     if (failed(writeDecode(kernel, shape, cut, builder))) {
       return failure();

@@ -102,7 +102,7 @@ SmallVector<Value> DecodeProgram::findSlot(Value block) {
 SmallVector<Value> DecodeProgram::locateSlot(Value block) {
   OpBuilder &b = t.builder();
   SplitRule rule(t, splitInputs(args, shape.ranks, shape.interleave),
-                 decodeWaves);
+                 schedule.waves());
   SplitRule::Slot found = rule.locate(slot);
   // The launch that merges looks the request up.
   Value writes = both(compare(arith::CmpIPredicate::eq, slot, found.first),
@@ -116,7 +116,7 @@ SmallVector<Value> DecodeProgram::locateSlot(Value block) {
   Value at = t.wideMul(t.add(args["slots"], found.request), t.i32(rowBytes));
   Value view = t.view(t.advance(args["plan"], at), {index(1)}, t.i32(rowBytes));
   Value column = t.create<tile::IotaOp>(
-      RankedTensorType::get({64 * decodeWaves}, i32Type), 0);
+      RankedTensorType::get({64 * schedule.waves()}, i32Type), 0);
   auto isColumn = [&](int64_t number) {
     return compare(arith::CmpIPredicate::eq, column,
                    t.integers(number, column));
@@ -248,23 +248,24 @@ void DecodeProgram::loadScales() {
   }
 }
 
-/// Writes \p values [512, R] to out or to the slot's part.
-void DecodeProgram::storeOut(Value values) {
+/// Writes \p pieces of the columns, [columns, R], to out or to the slot's part.
+void DecodeProgram::storeOut(ArrayRef<Value> pieces) {
   auto store = [&](StringRef operand, Value base, Value rows, int64_t unit) {
     auto element =
         cast<tile::PtrType>(args[operand].getType()).getElementType();
     Value view = t.view(base, {index(unit), index(1)},
                         t.i32(std::numeric_limits<int32_t>::max() - 15));
-    Value tile = t.create<tile::TransposeOp>(
-        RankedTensorType::get({at.rows, valueColumns}, f32), values,
-        ArrayRef<int64_t>{1, 0});
-    if (element != f32) {
-      tile = t.create<arith::TruncFOp>(
-          RankedTensorType::get({at.rows, valueColumns}, element), tile);
+    for (auto [number, piece] : llvm::enumerate(pieces)) {
+      Value tile = t.transpose(piece, {1, 0});
+      if (element != f32) {
+        tile = t.create<arith::TruncFOp>(
+            RankedTensorType::get({at.rows, at.outColumns()}, element), tile);
+      }
+      Value column = t.i32(int64_t(number) * at.outColumns());
+      t.create<tile::StoreOp>(tile, view, ValueRange{zero, column},
+                              ValueRange(), rows, DenseI64ArrayAttr(),
+                              /*nontemporal=*/false, /*coherent=*/false);
     }
-    t.create<tile::StoreOp>(tile, view, ValueRange{zero, zero}, ValueRange(),
-                            rows, DenseI64ArrayAttr(), /*nontemporal=*/false,
-                            /*coherent=*/false);
   };
   auto element = cast<tile::PtrType>(args["out"].getType()).getElementType();
   auto direct = t.create<scf::IfOp>(isOnly, /*withElseRegion=*/true);
@@ -316,16 +317,20 @@ void DecodeProgram::writeResults(const Carried &carried) {
   if (shape.fp8Weights) {
     factor = t.mulf(factor, 1.0 / fp8WeightFactor);
   }
-  Value out = t.mulf(carried.sums, t.broadcast(factor, {1}, carried.sums));
-  storeOut(t.create<arith::SelectOp>(t.broadcast(any, {1}, out), out,
-                                     fill(type(at.out, f32), 0.0)));
+  SmallVector<Value> pieces;
+  for (Value sums : carried.sums) {
+    Value out = t.mulf(sums, t.broadcast(factor, {1}, sums));
+    pieces.push_back(t.create<arith::SelectOp>(t.broadcast(any, {1}, out), out,
+                                               fill(type(at.out, f32), 0.0)));
+  }
+  storeOut(pieces);
 }
 
 /// The results of a request without keys.
 void DecodeProgram::writeNothing() {
   storeLse(
       fill(type(at.perRow, f32), -std::numeric_limits<double>::infinity()));
-  storeOut(fill(type(at.out, f32), 0.0));
+  storeOut(SmallVector<Value>(at.outPieces, fill(type(at.out, f32), 0.0)));
 }
 
 void DecodeProgram::write(tile::KernelOp kernel) {
@@ -351,10 +356,14 @@ void DecodeProgram::write(tile::KernelOp kernel) {
   identifyRows();
   findLimits();
   loadScales();
-  queryTile = loadQueries("q", 0, at.queryValues);
-  queryRopeTile = shape.hasRope ? loadQueries("q_rope", 0, at.queryRope)
-                                : loadQueries("q", valueColumns, at.queryRope);
-  carried.sums = fill(type(at.out, f32), 0.0);
+  for (int64_t piece = 0; piece < at.pieces; ++piece) {
+    queryTiles.push_back(
+        loadQueries("q", piece * at.pieceColumns(), at.queryValues));
+  }
+  queryTiles.push_back(shape.hasRope
+                           ? loadQueries("q_rope", 0, at.queryRope)
+                           : loadQueries("q", valueColumns, at.queryRope));
+  carried.sums.assign(at.outPieces, fill(type(at.out, f32), 0.0));
   // Below every score, and finite: the difference of two is a number.
   carried.greatest =
       fill(type(at.perRow, f32), std::numeric_limits<float>::lowest());
@@ -375,8 +384,8 @@ void DecodeProgram::write(tile::KernelOp kernel) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getBody());
-    if (shape.scoresOwnKeys()) {
-      stepOfOwnKeys(carried, loop.getInductionVar());
+    if (weighsOwnKeys()) {
+      stepOfOwnWeights(carried, loop.getInductionVar());
     } else {
       step(carried, loop.getInductionVar());
     }

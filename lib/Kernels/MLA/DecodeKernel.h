@@ -8,13 +8,30 @@
 
 namespace tenon::kernels::mla {
 
-inline constexpr int64_t decodeWaves = 4;
+/// Waves that work on the same rows: they share the keys of scores and the
+/// columns of values.
+inline constexpr int64_t groupWaves = 4;
+/// Rows whose sums and queries the registers of four waves have room for.
+inline constexpr int64_t mostGroupRows = 48;
 inline constexpr int64_t valueColumns = 512;
 inline constexpr int64_t ropeColumns = 64;
 inline constexpr int64_t decodeColumns = valueColumns + ropeColumns;
 /// What weights are multiplied by before they are rounded to FP8: at most 256
 /// of 448.
 inline constexpr double fp8WeightFactor = 256.0;
+
+/// How a decode kernel is cut.
+struct DecodeSchedule {
+  int64_t rows = 16;  ///< of a workgroup, heads of tokens
+  int64_t keys = 32;  ///< of a step
+  int64_t stages = 3; ///< steps whose keys are in flight or in use
+
+  /// Groups of waves that share the rows.
+  int64_t groups() const { return rows > mostGroupRows ? 2 : 1; }
+  int64_t waves() const { return groups() * groupWaves; }
+
+  bool operator==(const DecodeSchedule &) const = default;
+};
 
 /// What of tenon.mla_decode shapes the code.
 struct DecodeShape {
@@ -32,24 +49,21 @@ struct DecodeShape {
   mlir::Type query, cache;
 
   int64_t rows() const { return heads * maxQueries; }
-  /// Whether each wave scores keys of its own over all columns, and works out
-  /// their weights. Else waves share the columns of a score.
+  /// Whether each wave of a group scores keys of its own over all columns. Else
+  /// waves share the columns of a score.
   bool scoresOwnKeys() const { return fp8Weights; }
+  /// Whether each wave of a group works out weights of its own. Else all waves
+  /// work out all weights.
+  bool weighsOwnKeys(const DecodeSchedule &schedule) const {
+    return scoresOwnKeys() || schedule.groups() > 1;
+  }
+  int64_t weightBits() const { return fp8Weights ? 8 : 16; }
   /// Whether scores are products of FP8. Of one FP8 operand they are those of
   /// bf16, into which its codes are converted.
   bool hasSmallScores() const {
     return query.getIntOrFloatBitWidth() == 8 &&
            cache.getIntOrFloatBitWidth() == 8;
   }
-};
-
-/// How a decode kernel is cut.
-struct DecodeSchedule {
-  int64_t rows = 16;  ///< of a workgroup, heads of tokens
-  int64_t keys = 32;  ///< of a step
-  int64_t stages = 3; ///< steps whose keys are in flight or in use
-
-  bool operator==(const DecodeSchedule &) const = default;
 };
 
 /// That of calls which have no more than 16 rows of a request.
@@ -59,13 +73,15 @@ inline DecodeSchedule ofFewRows(const DecodeShape &shape,
     return schedule;
   }
   // Two workgroups to a compute unit, which short histories are quicker with.
-  return shape.scoresOwnKeys() ? DecodeSchedule{16, 64, 2}
-                               : DecodeSchedule{16, 32, 3};
+  return shape.fp8Weights ? DecodeSchedule{16, 64, 2}
+                          : DecodeSchedule{16, 32, 3};
 }
 
-/// Bytes in LDS between a row's FP8 weights of a step and the next row's, at
-/// most.
-inline constexpr int64_t mostWeightPadding = 64;
+/// Bytes in LDS between a row's weights of a step and the next row's, at most:
+/// of 64 rows what two stages of 73,728 bytes leave.
+inline int64_t mostWeightPadding(int64_t rows) {
+  return rows > mostGroupRows ? 48 : 64;
+}
 
 /// Writes the body of \p kernel: a workgroup is a part of one request's keys,
 /// slot g of the plan, for `rows` rows of the request. Along x, the blocks of

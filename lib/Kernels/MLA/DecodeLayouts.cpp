@@ -6,13 +6,17 @@
 // share the scores by halves of the columns and halves of the keys; they meet
 // in LDS, and every wave works out all weights, which are the right operand of
 // its own 128 columns of values. With FP8 weights each wave has sixteen keys of
-// 64 to itself and works out their weights, which meet in LDS.
+// 64 to itself and works out their weights, which meet in LDS. Two groups of
+// four waves take sixteen rows in turn, each as if it were alone; with weights
+// of BF16 each of their waves works out those of a quarter of the keys.
 //
 //===----------------------------------------------------------------------===//
 
 #include "DecodeProgram.h"
 
 #include "tenon/Layout/BankConflicts.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tenon;
@@ -23,7 +27,9 @@ using layout::HwDim;
 static constexpr int64_t instructionRows = 16;
 /// Waves that share the columns of a score, and the keys.
 static constexpr int64_t depthWaves = 2;
-static constexpr int64_t keyWaves = decodeWaves / depthWaves;
+static constexpr int64_t keyWaves = groupWaves / depthWaves;
+/// Keys side by side of a lane's weights of bf16, as products take them.
+static constexpr int64_t weightRun = 8;
 
 /// Appends the bits of \p first up to \p end along \p dim of \p rank dims.
 static void addBits(SmallVectorImpl<Basis> &bases, unsigned rank, unsigned dim,
@@ -35,12 +41,14 @@ static void addBits(SmallVectorImpl<Basis> &bases, unsigned rank, unsigned dim,
   }
 }
 
-/// More than the 16 rows that lanes hold, in registers.
-static SmallVector<layout::OuterMode> rowBlocks(unsigned dim, int64_t rows) {
-  if (rows == instructionRows) {
+/// More than the rows that the lanes of all groups of waves hold, in registers.
+static SmallVector<layout::OuterMode> rowBlocks(unsigned dim, int64_t rows,
+                                                int64_t groups) {
+  int64_t together = instructionRows * groups;
+  if (rows == together) {
     return {};
   }
-  return {{HwDim::Register, rows / instructionRows, dim, instructionRows}};
+  return {{HwDim::Register, rows / together, dim, together}};
 }
 
 /// \p layout with its bits moved to the coordinates that \p map makes of them.
@@ -87,29 +95,33 @@ halves(const layout::Layout &scores, int64_t depth, int64_t columns,
 static layout::LdsLayout exchangeLayout(int64_t keys, int64_t rows,
                                         const layout::Layout &written,
                                         const layout::Layout &read,
+                                        unsigned readBits,
                                         const layout::BankRules &rules) {
   auto plain = llvm::cantFail(layout::LdsLayout::create(
       {depthWaves, keys, rows}, {keys * rows, 1, keys}, 32));
   auto swizzled = llvm::cantFail(layout::findConflictFreeSwizzle(
       plain,
       {{&written, 128, layout::LdsAccess::Write},
-       {&read, 128, layout::LdsAccess::Read}},
+       {&read, readBits, layout::LdsAccess::Read}},
       rules, /*rowDim=*/2));
   return swizzled.value_or(plain);
 }
 
-/// FP8 weights of a step in LDS, the keys of a row side by side. Rows are as
+/// Weights of a step in LDS, the keys of a row side by side. Rows are as
 /// far apart as has the fewest bank conflicts: parts of it cannot be swizzled.
+/// A lane writes \p run keys side by side.
 static layout::LdsLayout weightsLayout(const layout::Layout &written,
-                                       const layout::Layout &read,
+                                       const layout::Layout &read, int64_t run,
+                                       unsigned elementBits,
                                        const layout::BankRules &rules) {
   std::optional<layout::LdsLayout> best;
   int64_t least = std::numeric_limits<int64_t>::max();
   int64_t keys = read.shape()[0];
-  for (int64_t padding = 0; padding <= mostWeightPadding; padding += 16) {
+  int64_t most = mostWeightPadding(read.shape()[1]);
+  for (int64_t padding = 0; padding <= most; padding += 16) {
     auto spread = [&](ArrayRef<int64_t> shape) {
       return llvm::cantFail(layout::LdsLayout::create(
-          shape, {1, keys + padding}, /*elementBits=*/8));
+          shape, {1, keys + padding * 8 / elementBits}, elementBits));
     };
     auto conflicts = [&](const layout::Layout &tile, unsigned bits,
                          layout::LdsAccess kind) {
@@ -117,8 +129,9 @@ static layout::LdsLayout weightsLayout(const layout::Layout &written,
                                                   bits, kind, rules))
           .extraPhases;
     };
-    int64_t found = 2 * conflicts(written, 32, layout::LdsAccess::Write) +
-                    conflicts(read, 128, layout::LdsAccess::Read);
+    int64_t found =
+        2 * conflicts(written, run * elementBits, layout::LdsAccess::Write) +
+        conflicts(read, 128, layout::LdsAccess::Read);
     if (found < least) {
       least = found;
       best = spread(read.shape());
@@ -135,54 +148,65 @@ void DecodeLayouts::scoreByHalfColumns(layout::MfmaFormat format,
   addBits(registers, 3, 1, instructionRows, keys / keyWaves);
   addBits(lanes, 3, 2, 1, instructionRows);
   addBits(lanes, 3, 1, 4, instructionRows);
-  scores = llvm::cantFail(layout::Layout::create(
-      {depthWaves, keys, rows}, registers, lanes,
-      {{1, 0, 0}, {0, keys / keyWaves, 0}}, rowBlocks(2, rows)));
+  SmallVector<Basis> waves{{1, 0, 0}, {0, keys / keyWaves, 0}};
+  addBits(waves, 3, 2, instructionRows, instructionRows * groups);
+  scores = llvm::cantFail(layout::Layout::create({depthWaves, keys, rows},
+                                                 registers, lanes, waves,
+                                                 rowBlocks(2, rows, groups)));
   std::tie(keyValues, queryValues) =
-      halves(scores, depthOfValues, valueColumns, format);
+      halves(scores, depthOfValues, pieceColumns(), format);
   std::tie(keyRope, queryRope) =
       halves(scores, depthOfRope, ropeColumns, format);
 
-  constexpr int64_t laneKeys = 8;
-  totals = llvm::cantFail(weights.split({{laneKeys}, {}})).slice({0});
+  if (groups == 1) {
+    weighed = weights;
+    totals = llvm::cantFail(weights.split({{weightRun}, {}})).slice({0});
+  }
   // Both halves in registers.
   auto widened = [&](HwDim dim) {
-    return llvm::map_to_vector(weights.bases(dim), [](const Basis &basis) {
+    return llvm::map_to_vector(weighed.bases(dim), [](const Basis &basis) {
       return Basis{0, basis[0], basis[1]};
     });
   };
   SmallVector<Basis> both = widened(HwDim::Register);
   both.push_back({1, 0, 0});
-  SmallVector<layout::OuterMode> modes(weights.outerModes());
+  SmallVector<layout::OuterMode> modes(weighed.outerModes());
   for (layout::OuterMode &mode : modes) {
     ++mode.dim;
   }
   halved = llvm::cantFail(layout::Layout::create({depthWaves, keys, rows}, both,
                                                  widened(HwDim::Lane),
                                                  widened(HwDim::Wave), modes));
-  exchanged =
-      exchangeLayout(keys, rows, scores, *halved, tile::ldsBankRules(target));
+  int64_t run = groups == 1 ? weightRun : ownRun();
+  scoresInLds = exchangeLayout(keys, rows, scores, *halved,
+                               std::min<int64_t>(128, run * 32),
+                               tile::ldsBankRules(target));
 }
 
 /// Of 64 keys each wave has sixteen, and all columns.
-void DecodeLayouts::scoreOwnKeys(layout::MfmaFormat format,
-                                 const target::TargetInfo &target) {
-  SmallVector<Basis> registers, lanes, waves;
-  addBits(registers, 2, 0, 1, 4);
-  addBits(lanes, 2, 1, 1, instructionRows);
-  addBits(lanes, 2, 0, 4, instructionRows);
-  addBits(waves, 2, 0, instructionRows, scoredKeys);
-  scores = llvm::cantFail(layout::Layout::create(
-      {scoredKeys, rows}, registers, lanes, waves, rowBlocks(1, rows)));
+void DecodeLayouts::scoreOwnKeys(layout::MfmaFormat format) {
+  scores = weighed;
   auto place = [&](int64_t depth, int64_t columns) {
     auto operands = llvm::cantFail(layout::mfmaOperands(
         scores, instructionRows, depth, columns, format, format));
     return std::pair(operands.lhs, operands.rhs.transposed({1, 0}));
   };
-  std::tie(keyValues, queryValues) = place(depthOfValues, valueColumns);
+  std::tie(keyValues, queryValues) = place(depthOfValues, pieceColumns());
   std::tie(keyRope, queryRope) = place(depthOfRope, ropeColumns);
-  constexpr int64_t laneKeys = 4;
-  totals = llvm::cantFail(scores.split({{laneKeys}, {}})).slice({0});
+}
+
+/// Each wave of a group makes weights of a quarter of the keys.
+void DecodeLayouts::weighOwnKeys(unsigned weightBits,
+                                 const target::TargetInfo &target) {
+  SmallVector<Basis> registers, lanes, waves;
+  addBits(registers, 2, 0, 1, ownRun());
+  addBits(lanes, 2, 1, 1, instructionRows);
+  addBits(lanes, 2, 0, ownRun(), 4 * ownRun());
+  addBits(waves, 2, 0, 4 * ownRun(), scoredKeys);
+  addBits(waves, 2, 1, instructionRows, instructionRows * groups);
+  weighed = llvm::cantFail(layout::Layout::create(
+      {scoredKeys, rows}, registers, lanes, waves, rowBlocks(1, rows, groups)));
+  totals = llvm::cantFail(weighed.split({{ownRun()}, {}})).slice({0});
 
   auto widened = [&](HwDim dim) {
     return llvm::map_to_vector(perRow.bases(dim), [](const Basis &basis) {
@@ -190,22 +214,23 @@ void DecodeLayouts::scoreOwnKeys(layout::MfmaFormat format,
     });
   };
   registers = widened(HwDim::Register);
-  addBits(registers, 2, 0, 1, decodeWaves);
+  addBits(registers, 2, 0, 1, groupWaves);
   SmallVector<layout::OuterMode> modes(perRow.outerModes());
   for (layout::OuterMode &mode : modes) {
     ++mode.dim;
   }
-  ofWaves = llvm::cantFail(layout::Layout::create(
-      {decodeWaves, rows}, registers, widened(HwDim::Lane),
-      widened(HwDim::Wave), modes));
-  exchanged = weightsLayout(scores, weights, tile::ldsBankRules(target));
+  ofWaves = llvm::cantFail(layout::Layout::create({groupWaves, rows}, registers,
+                                                  widened(HwDim::Lane),
+                                                  widened(HwDim::Wave), modes));
+  weightsInLds = weightsLayout(weighed, weights, ownRun(), weightBits,
+                               tile::ldsBankRules(target));
 }
 
 DecodeLayouts::DecodeLayouts(const DecodeShape &shape,
                              const DecodeSchedule &schedule,
                              const target::TargetInfo &target)
-    : keys(schedule.keys), rows(schedule.rows),
-      scoredKeys(std::min<int64_t>(keys, 64)) {
+    : keys(schedule.keys), rows(schedule.rows), groups(schedule.groups()),
+      scoredKeys(std::min<int64_t>(keys, 64)), pieces(1), outPieces(1) {
   bool isSmall = shape.hasSmallScores();
   auto format = isSmall ? layout::MfmaFormat::F8 : layout::MfmaFormat::F16;
   auto weightFormat =
@@ -215,23 +240,36 @@ DecodeLayouts::DecodeLayouts(const DecodeShape &shape,
   // 64 keys are.
   depthOfRope = isSmall && shape.scoresOwnKeys() ? 128 : 32;
   depthOfKeys = shape.fp8Weights ? 128 : 32;
+  if (groups > 1) {
+    // A copy of one instruction of all waves for each.
+    pieces = scoredKeys * valueColumns * shape.cache.getIntOrFloatBitWidth() /
+             8 / (64 * schedule.waves() * tile::CopyToLdsOp::getLaneBytes()[0]);
+    int64_t least = depthOfValues * (shape.scoresOwnKeys() ? 1 : depthWaves);
+    pieces = std::min(pieces, valueColumns / least);
+    outPieces = 4;
+  }
 
   // Lanes: 16 rows of queries; four values side by side of each sixteen.
   SmallVector<Basis> registers, lanes, waves;
   addBits(registers, 2, 0, 1, 4);
-  addBits(registers, 2, 0, instructionRows, valueColumns / decodeWaves);
+  addBits(registers, 2, 0, instructionRows, outColumns() / groupWaves);
   addBits(lanes, 2, 1, 1, instructionRows);
   addBits(lanes, 2, 0, 4, instructionRows);
-  addBits(waves, 2, 0, valueColumns / decodeWaves, valueColumns);
-  out = llvm::cantFail(layout::Layout::create(
-      {valueColumns, rows}, registers, lanes, waves, rowBlocks(1, rows)));
+  addBits(waves, 2, 0, outColumns() / groupWaves, outColumns());
+  addBits(waves, 2, 1, instructionRows, instructionRows * groups);
+  out = llvm::cantFail(layout::Layout::create({outColumns(), rows}, registers,
+                                              lanes, waves,
+                                              rowBlocks(1, rows, groups)));
   auto operands = llvm::cantFail(layout::mfmaOperands(
       out, instructionRows, depthOfKeys, keys, weightFormat, weightFormat));
   values = operands.lhs.transposed({1, 0});
   weights = operands.rhs;
   perRow = weights.slice({0});
+  if (shape.weighsOwnKeys(schedule)) {
+    weighOwnKeys(shape.weightBits(), target);
+  }
   if (shape.scoresOwnKeys()) {
-    scoreOwnKeys(format, target);
+    scoreOwnKeys(format);
   } else {
     scoreByHalfColumns(format, target);
   }
@@ -239,7 +277,9 @@ DecodeLayouts::DecodeLayouts(const DecodeShape &shape,
   lanes.clear();
   waves.clear();
   addBits(lanes, 1, 0, 1, 64);
-  addBits(waves, 1, 0, 64, 64 * decodeWaves);
-  perThread = llvm::cantFail(
-      layout::Layout::create({64 * decodeWaves}, {}, lanes, waves, {}));
+  addBits(waves, 1, 0, 64, lookedUp);
+  // All groups of waves alike.
+  waves.resize(llvm::Log2_64(schedule.waves()), Basis{0});
+  perThread =
+      llvm::cantFail(layout::Layout::create({lookedUp}, {}, lanes, waves, {}));
 }

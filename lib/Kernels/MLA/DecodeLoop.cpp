@@ -21,7 +21,11 @@ using namespace tenon::kernels;
 using namespace tenon::kernels::mla;
 
 SmallVector<Value *> DecodeProgram::Carried::all() {
-  SmallVector<Value *> all{&sums, &greatest, &total, &stage};
+  SmallVector<Value *> all;
+  for (Value &piece : sums) {
+    all.push_back(&piece);
+  }
+  all.append({&greatest, &total, &stage});
   for (Value &token : copies) {
     all.push_back(&token);
   }
@@ -39,21 +43,24 @@ Value DecodeProgram::allocate(ArrayRef<int64_t> extents, Type element,
 void DecodeProgram::allocateBuffers() {
   valueBuffer = allocate({at.keys, valueColumns}, shape.cache, schedule.stages);
   ropeBuffer = allocate({at.keys, ropeColumns}, shape.cache, schedule.stages);
-  // Each key as often as there are threads for it: no thread is masked out.
-  rowBuffer = allocate({64 * decodeWaves}, i64Type, schedule.stages);
-  auto exchanged =
-      tile::LdsLayoutAttr::get(t.builder().getContext(), *at.exchanged);
+  // Each key as often as a group has threads for it: none is masked out.
+  rowBuffer = allocate({lookedUp}, i64Type, schedule.stages);
+  auto attribute = [&](const layout::LdsLayout &layout) {
+    return tile::LdsLayoutAttr::get(t.builder().getContext(), layout);
+  };
   if (!shape.scoresOwnKeys()) {
-    scoreBuffer = allocate(at.scores.shape(), f32, 1, exchanged);
+    scoreBuffer =
+        allocate(at.scores.shape(), f32, 1, attribute(*at.scoresInLds));
+  }
+  if (!weighsOwnKeys()) {
     return;
   }
-  weightBuffer = allocate(at.weights.shape(), weightType(), 1, exchanged);
+  weightBuffer = allocate(at.weights.shape(), weightType(), 1,
+                          attribute(*at.weightsInLds));
   // The numbers of a row side by side.
   auto ofWaves = llvm::cantFail(layout::LdsLayout::create(
-      at.ofWaves->shape(), {1, decodeWaves}, /*elementBits=*/32));
-  waveBuffer =
-      allocate(at.ofWaves->shape(), f32, 1,
-               tile::LdsLayoutAttr::get(t.builder().getContext(), ofWaves));
+      at.ofWaves->shape(), {1, groupWaves}, /*elementBits=*/32));
+  waveBuffer = allocate(at.ofWaves->shape(), f32, 1, attribute(ofWaves));
 }
 
 /// The entries of the block table for the keys of step \p number.
@@ -84,22 +91,37 @@ void DecodeProgram::storeRows(const Lookup &lookup, Value stage,
   t.create<tile::LdsStoreOp>(bytes, stageOf(rowBuffer, stage, shift));
 }
 
-/// Starts copy \p number of a stage, whose rows have been looked up: shares of
-/// the values of the keys that are scored at a time, and the rest of their
-/// columns.
-Value DecodeProgram::copyKeys(Value stage, int64_t shift, int64_t number) {
+bool DecodeProgram::copiesRopeOnce() const {
+  int64_t bytes =
+      at.scoredKeys * ropeColumns * shape.cache.getIntOrFloatBitWidth() / 8;
+  int64_t together =
+      64 * schedule.waves() * tile::CopyToLdsOp::getLaneBytes()[0];
+  return times() > 1 && bytes < together;
+}
+
+int64_t DecodeProgram::copiesOfStage() const {
+  int64_t copies = 0;
+  for (int64_t time = 0; time < times(); ++time) {
+    copies += copiesAt(time);
+  }
+  return copies;
+}
+
+/// Starts a copy of a stage, whose rows have been looked up: \p share of the
+/// values of the keys that are scored the \p time -th time, or, the last one,
+/// the rest of their columns.
+Value DecodeProgram::copyKeys(Value stage, int64_t shift, int64_t time,
+                              int64_t share) {
   MLIRContext *context = t.builder().getContext();
   Value rows =
       t.create<tile::LdsPartOp>(tile::LdsType::get(context, {at.keys}, i64Type),
                                 stageOf(rowBuffer, stage, shift), 0);
-  int64_t shares = copyShares - 1;
-  int64_t time = number / copyShares, share = number % copyShares;
-  bool isRope = share == shares;
+  bool isRope = share == valueShares();
   DenseI64ArrayAttr part;
   if (!isRope) {
     part = t.builder().getDenseI64ArrayAttr(
-        {time * shares + share, times() * shares});
-  } else if (times() > 1) {
+        {time * valueShares() + share, times() * valueShares()});
+  } else if (times() > 1 && !copiesRopeOnce()) {
     part = t.builder().getDenseI64ArrayAttr({time, times()});
   }
   return t.create<tile::CopyToLdsOp>(
@@ -122,8 +144,10 @@ void DecodeProgram::prefetch(Carried &carried) {
   }
   t.create<tile::BarrierOp>();
   for (int64_t number = 0; number + 1 < schedule.stages; ++number) {
-    for (int64_t copy = 0; copy < copiesOfStage(); ++copy) {
-      carried.copies.push_back(copyKeys(zero, number, copy));
+    for (int64_t time = 0; time < times(); ++time) {
+      for (int64_t share = 0; share < copiesAt(time); ++share) {
+        carried.copies.push_back(copyKeys(zero, number, time, share));
+      }
     }
   }
   carried.stage = zero;
@@ -158,13 +182,13 @@ Value DecodeProgram::halved(Value tile, ArrayRef<int64_t> order) {
       RankedTensorType::get(ordered, whole.getElementType()), cut, order);
 }
 
-/// Keys of a stage, those scored at the \p time -th time, as the left operand
-/// of scores.
+/// Keys of a stage, those scored at the \p time -th time, from \p column on, as
+/// the left operand of scores.
 Value DecodeProgram::readKeys(Value buffer, Value stage, int64_t time,
-                              const layout::Layout &layout) {
+                              int64_t column, const layout::Layout &layout) {
   DenseI64ArrayAttr offsets;
-  if (times() > 1) {
-    offsets = t.builder().getDenseI64ArrayAttr({time * at.scoredKeys, 0});
+  if (times() > 1 || at.pieces > 1) {
+    offsets = t.builder().getDenseI64ArrayAttr({time * at.scoredKeys, column});
   }
   Value tile = t.create<tile::LdsLoadOp>(
       type(layout, shape.cache), stageOf(buffer, stage, 0), /*into=*/Value(),
@@ -172,24 +196,36 @@ Value DecodeProgram::readKeys(Value buffer, Value stage, int64_t time,
   return halved(shape.hasSmallScores() ? tile : toBf16(tile), {2, 0, 1});
 }
 
-/// The keys of a stage as values, the left operand of out.
-Value DecodeProgram::readValues(Value stage) {
-  Value keys = t.create<tile::LdsLoadOp>(type(at.values, shape.cache),
-                                         stageOf(valueBuffer, stage, 0));
+/// Such keys: a piece of the columns of values, or, the last one, the others.
+Value DecodeProgram::readPiece(Value stage, int64_t time, int64_t piece) {
+  return piece < at.pieces ? readKeys(valueBuffer, stage, time,
+                                      piece * at.pieceColumns(), at.keyValues)
+                           : readKeys(ropeBuffer, stage, time, 0, at.keyRope);
+}
+
+/// The keys of a stage as values, the left operand of a piece of out.
+Value DecodeProgram::readValues(Value stage, int64_t piece) {
+  DenseI64ArrayAttr offsets;
+  if (at.outPieces > 1) {
+    offsets = t.builder().getDenseI64ArrayAttr({0, piece * at.outColumns()});
+  }
+  Value keys = t.create<tile::LdsLoadOp>(
+      type(at.values, shape.cache), stageOf(valueBuffer, stage, 0),
+      /*into=*/Value(), offsets, /*part=*/DenseI64ArrayAttr());
   if (!shape.fp8Weights) {
     keys = toBf16(keys);
   }
   auto valueType = RankedTensorType::get(
-      {valueColumns, at.keys},
+      {at.outColumns(), at.keys},
       cast<RankedTensorType>(keys.getType()).getElementType());
   return t.create<tile::TransposeOp>(valueType, keys, ArrayRef<int64_t>{1, 0});
 }
 
-/// The scores that all waves have left in LDS, as weights lie.
+/// The scores that all waves have left in LDS, as they are weighed.
 Value DecodeProgram::meetScores() {
   Value halves = t.create<tile::LdsLoadOp>(type(*at.halved, f32), scoreBuffer);
   auto half = [&](int64_t number) -> Value {
-    return t.create<tile::ExtractOp>(type(at.weights, f32), halves, 0, number);
+    return t.create<tile::ExtractOp>(type(at.weighed, f32), halves, 0, number);
   };
   return t.addf(half(0), half(1));
 }
@@ -236,10 +272,11 @@ Value DecodeProgram::rounded(Value weights) {
       cast<RankedTensorType>(weights.getType()).clone(weightType()), weights);
 }
 
-void DecodeProgram::addValues(Carried &carried, Value grown, Value values,
-                              Value weights) {
-  Value out = t.mulf(carried.sums, t.broadcast(grown, {1}, carried.sums));
-  carried.sums = product(values, weights, out, at.depthOfKeys);
+void DecodeProgram::addValues(Carried &carried, int64_t piece, Value grown,
+                              Value values, Value weights) {
+  Value &sums = carried.sums[piece];
+  Value out = t.mulf(sums, t.broadcast(grown, {1}, sums));
+  sums = product(values, weights, out, at.depthOfKeys);
 }
 
 /// Hands over to the next step, which finds \p copies in flight.
@@ -255,31 +292,33 @@ void DecodeProgram::endStep(Carried &carried, const Lookup &next,
 }
 
 void DecodeProgram::step(Carried &carried, Value number) {
-  t.create<tile::WaitCopiesOp>(ArrayRef(carried.copies).take_front(copyShares));
+  const int64_t shares = copiesOfStage();
+  t.create<tile::WaitCopiesOp>(ArrayRef(carried.copies).take_front(shares));
   t.create<tile::BarrierOp>();
   // Copies take turns with the rest: they are issued no faster than the
   // caches deliver.
-  SmallVector<Value> copies(carried.copies.begin() + copyShares,
+  SmallVector<Value> copies(carried.copies.begin() + shares,
                             carried.copies.end());
   int64_t share = 0;
   auto copy = [&] {
-    copies.push_back(copyKeys(carried.stage, schedule.stages - 1, share++));
+    copies.push_back(
+        copyKeys(carried.stage, schedule.stages - 1, /*time=*/0, share++));
   };
-  Value keys = readKeys(valueBuffer, carried.stage, 0, at.keyValues);
-  Value rope = readKeys(ropeBuffer, carried.stage, 0, at.keyRope);
+  Value keys = readPiece(carried.stage, 0, 0);
+  Value rope = readPiece(carried.stage, 0, 1);
   Lookup next = lookUp(t.add(number, t.i32(schedule.stages)));
   copy();
   Value sums = fill(type(at.scores, f32), 0.0);
-  sums = product(keys, queryTile, sums, at.depthOfValues);
-  sums = product(rope, queryRopeTile, sums, at.depthOfRope);
+  sums = product(keys, queryTiles[0], sums, at.depthOfValues);
+  sums = product(rope, queryTiles[1], sums, at.depthOfRope);
   // Ahead of the copies where there are registers for them.
   constexpr int64_t mostRowsAhead = 32;
   Value values;
   if (at.rows <= mostRowsAhead) {
-    values = readValues(carried.stage);
+    values = readValues(carried.stage, 0);
   }
   t.create<tile::LdsStoreOp>(sums, scoreBuffer);
-  while (share < copyShares) {
+  while (share < shares) {
     copy();
   }
   Value first = t.add(firstKey, t.mul(number, t.i32(at.keys)));
@@ -292,9 +331,9 @@ void DecodeProgram::step(Carried &carried, Value number) {
   addTotal(carried, grown, weights);
   Value factors = rounded(weights);
   if (!values) {
-    values = readValues(carried.stage);
+    values = readValues(carried.stage, 0);
   }
-  addValues(carried, grown, values, factors);
+  addValues(carried, 0, grown, values, factors);
   carried.greatest = greatest;
   endStep(carried, next, std::move(copies));
 }

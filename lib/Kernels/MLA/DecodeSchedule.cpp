@@ -17,10 +17,9 @@ using namespace tenon;
 using namespace tenon::kernels;
 using namespace tenon::kernels::mla;
 
-static constexpr int64_t instructionRows = 16;
-/// Registers of a lane hold the sums and the queries of no more.
-static constexpr int64_t mostRows = 48;
 static constexpr int64_t mostStages = 4;
+/// Rows of a workgroup: those of a group of waves, or 32 of each of two.
+static constexpr int64_t rowsOfSchedules[] = {16, 32, 48, 64};
 
 DecodeShape mla::decodeShape(spec::MlaDecodeOp op) {
   auto elementOf = [](Value operand) {
@@ -73,12 +72,12 @@ FailureOr<DecodeSchedule> mla::parseDecodeSchedule(spec::MlaDecodeOp op,
     *value = number.getInt();
   }
   DecodeShape shape = decodeShape(op);
-  if (attribute.size() != 3 || schedule.rows < instructionRows ||
-      schedule.rows > mostRows || schedule.rows % instructionRows != 0 ||
+  if (attribute.size() != 3 ||
+      !llvm::is_contained(rowsOfSchedules, schedule.rows) ||
       schedule.keys < leastKeys(shape) || schedule.keys > mostKeys(shape) ||
       !llvm::isPowerOf2_64(schedule.keys) || schedule.stages < 2 ||
       schedule.stages > mostStages) {
-    return op.emitOpError("a schedule has 16, 32 or 48 rows, ")
+    return op.emitOpError("a schedule has 16, 32, 48 or 64 rows, ")
            << leastKeys(shape) << " or " << mostKeys(shape)
            << " keys and 2 to 4 stages, found " << attribute;
   }
@@ -89,11 +88,16 @@ FailureOr<DecodeSchedule> mla::parseDecodeSchedule(spec::MlaDecodeOp op,
 static int64_t ldsBytes(const DecodeShape &shape,
                         const DecodeSchedule &schedule) {
   int64_t keyBytes = decodeColumns * shape.cache.getIntOrFloatBitWidth() / 8;
-  int64_t stage = schedule.keys * keyBytes + 64 * decodeWaves * 8;
-  int64_t exchange = shape.scoresOwnKeys()
-                         ? schedule.rows * (schedule.keys + mostWeightPadding +
-                                            decodeWaves * 4)
-                         : 2 * schedule.keys * schedule.rows * 4;
+  int64_t stage = schedule.keys * keyBytes + 64 * groupWaves * 8;
+  int64_t exchange = 0;
+  if (!shape.scoresOwnKeys()) {
+    exchange += 2 * schedule.keys * schedule.rows * 4;
+  }
+  if (shape.weighsOwnKeys(schedule)) {
+    exchange +=
+        schedule.rows * (schedule.keys * shape.weightBits() / 8 +
+                         mostWeightPadding(schedule.rows) + groupWaves * 4);
+  }
   return schedule.stages * stage + exchange;
 }
 
@@ -107,9 +111,12 @@ static double costPerKey(const DecodeShape &shape,
   constexpr double memoryLatency = 2.0e-6;
   // Of the simulator's clocks for a step: barriers and exchanges, what goes
   // with the keys, and what goes with keys and rows.
-  const bool own = shape.scoresOwnKeys();
-  const double stepClocks = own ? 3000 : 1600, keyClocks = own ? 0 : 12,
-               rowClocks = own ? 0.75 : 1.6;
+  const bool own = shape.fp8Weights;
+  const double stepClocks = own ? 3000 : 1600, keyClocks = own ? 0 : 12;
+  double rowClocks = own ? 0.75 : 1.6;
+  if (schedule.groups() > 1) {
+    rowClocks = own ? 0.41 : 0.57;
+  }
   double keys = schedule.keys;
   double bytes = keys * decodeColumns * shape.cache.getIntOrFloatBitWidth() / 8;
   double blocks = llvm::divideCeil(shape.rows(), schedule.rows);
@@ -127,8 +134,11 @@ mla::rankDecodeSchedules(spec::MlaDecodeOp op,
                          const target::TargetInfo &target) {
   DecodeShape shape = decodeShape(op);
   SmallVector<std::pair<double, DecodeSchedule>> ranked;
-  for (int64_t rows = instructionRows; rows <= mostRows;
-       rows += instructionRows) {
+  for (int64_t rows : rowsOfSchedules) {
+    // Two groups of waves are for rows that one has no room for.
+    if (rows > mostGroupRows && shape.rows() <= mostGroupRows) {
+      continue;
+    }
     for (int64_t keys = leastKeys(shape); keys <= mostKeys(shape); keys *= 2) {
       // Of equal cost the one with fewer stages.
       for (int64_t stages = 2; stages <= mostStages; ++stages) {
