@@ -125,8 +125,35 @@ void TileBuilder::storeFarRows(Value value, Value view, Value rows,
 }
 
 //===----------------------------------------------------------------------===//
+// Types and attributes
+//===----------------------------------------------------------------------===//
+
+tile::LayoutAttr TileBuilder::layoutAttr(const layout::Layout &layout) {
+  return tile::LayoutAttr::get(b.getContext(), layout);
+}
+
+RankedTensorType TileBuilder::tileType(const layout::Layout &layout,
+                                       Type element) {
+  return RankedTensorType::get(layout.shape(), element, layoutAttr(layout));
+}
+
+OpFoldResult TileBuilder::index(int64_t value) { return b.getIndexAttr(value); }
+
+//===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
+
+Value TileBuilder::zeros(RankedTensorType type) {
+  return create<arith::ConstantOp>(type, b.getZeroAttr(type));
+}
+
+Value TileBuilder::round(Value value, Type element) {
+  RankedTensorType type = tileOf(value);
+  if (type.getElementType() == element) {
+    return value;
+  }
+  return create<arith::TruncFOp>(type.clone(element), value);
+}
 
 Value TileBuilder::extend(Value value) {
   RankedTensorType type = tileOf(value);

@@ -77,8 +77,22 @@ public:
                     llvm::ArrayRef<mlir::Value> offsets);
   /// @}
 
+  /// \name Types and attributes
+  /// @{
+  tile::LayoutAttr layoutAttr(const layout::Layout &layout);
+  /// The type of tiles of \p element laid out as \p layout.
+  mlir::RankedTensorType tileType(const layout::Layout &layout,
+                                  mlir::Type element);
+  /// \p value where it may also be a scalar of the program, as in strides.
+  mlir::OpFoldResult index(int64_t value);
+  /// @}
+
   /// \name Tiles
   /// @{
+  /// Zeros of \p type, a tile of floats.
+  mlir::Value zeros(mlir::RankedTensorType type);
+  /// \p value, FP32, in elements of \p element, rounded to the nearest.
+  mlir::Value round(mlir::Value value, mlir::Type element);
   /// \p value, a tile of a 16-bit float, as FP32 (exact).
   mlir::Value extend(mlir::Value value);
   mlir::Value extract(mlir::Value tile, int64_t dim, int64_t index);

@@ -105,7 +105,7 @@ Value Prologue::stackRows(ArrayRef<Value> rows) {
   auto type = cast<RankedTensorType>(rows.front().getType());
   return t.create<tile::StackOp>(
       RankedTensorType::get({blocks, static_cast<int64_t>(rows.size()), D},
-                            type.getElementType(), attr(scan)),
+                            type.getElementType(), t.layoutAttr(scan)),
       rows, 1);
 }
 
@@ -117,17 +117,6 @@ Value Prologue::acrossChannels(Value perToken, Value like) {
   return t.broadcast(perToken, {0, 1}, like);
 }
 
-/// \p value, FP32, in elements of \p element.
-Value Prologue::round(Value value, Type element) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getElementType() == element) {
-    return value;
-  }
-  return t.create<arith::TruncFOp>(
-      RankedTensorType::get(type.getShape(), element, type.getEncoding()),
-      value);
-}
-
 Value Prologue::transpose(Value value, ArrayRef<int64_t> order) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> extents;
@@ -136,7 +125,8 @@ Value Prologue::transpose(Value value, ArrayRef<int64_t> order) {
   }
   tile::LayoutAttr layout = tile::getLayout(type);
   if (layout) {
-    layout = attr(layout.getLayout().transposed(SmallVector<unsigned>(order)));
+    layout = t.layoutAttr(
+        layout.getLayout().transposed(SmallVector<unsigned>(order)));
   }
   return t.create<tile::TransposeOp>(
       RankedTensorType::get(extents, type.getElementType(), layout), value,
@@ -147,7 +137,8 @@ Value Prologue::transpose(Value value, ArrayRef<int64_t> order) {
 Value Prologue::alongTokens(Value value) {
   layout::Layout order = scan.reorderRegisters(
       [](const Basis &basis) { return basis[1] + D * basis[2]; });
-  return transpose(t.convertLayout(narrow(value), attr(order)), {2, 0, 1});
+  return transpose(t.convertLayout(narrow(value), t.layoutAttr(order)),
+                   {2, 0, 1});
 }
 
 Value Prologue::mma(Value lhs, Value rhs, Value accumulator, bool isExact) {
@@ -228,7 +219,7 @@ Value Prologue::asBlocks(Value rows) {
       tile::getLayout(type).getLayout().split({{blockTokens}, {}}));
   Value split = t.create<tile::SplitOp>(
       RankedTensorType::get({blockTokens, blocks, type.getDimSize(1)},
-                            type.getElementType(), attr(cut)),
+                            type.getElementType(), t.layoutAttr(cut)),
       rows, 0, blockTokens);
   return transpose(split, {1, 0, 2});
 }
@@ -242,13 +233,13 @@ Value Prologue::loadRows(StringRef operand, Value firstColumn, int64_t part,
   firstColumn = t.add(firstColumn, t.i32(part * width));
   if (!rowOf) {
     return t.load(rowsView(operand, firstColumn, D, 8), {zero, zero, zero},
-                  {blocks, blockTokens, D}, attr(scan));
+                  {blocks, blockTokens, D}, t.layoutAttr(scan));
   }
   Value view = t.view(args[operand],
                       {rowStride(operand, 8), t.builder().getIndexAttr(1)},
                       t.i32(parts * width * 2));
   return asBlocks(t.loadFarRows(view, rowOf, {zero, firstColumn},
-                                {chunkTokens, D}, attr(rowLayout())));
+                                {chunkTokens, D}, t.layoutAttr(rowLayout())));
 }
 
 void Prologue::loadBeta() {
@@ -265,14 +256,14 @@ void Prologue::loadBeta() {
       {chunkTokens, 1}, {{1, 0}, {2, 0}, {4, 0}, {8, 0}},
       SmallVector<Basis>(6, Basis{0, 0}), {{16, 0}, {32, 0}}, {}));
   rawBeta = asBlocks(t.loadFarRows(view, rowOf, {zero, head}, {chunkTokens, 1},
-                                   attr(perToken)));
+                                   t.layoutAttr(perToken)));
 }
 
 void Prologue::loadRaw() {
   Value column = t.mul(head, t.i32(D));
   if (args.count("row")) {
     auto type = RankedTensorType::get({chunkTokens}, i32Type,
-                                      attr(rowLayout().slice({1})));
+                                      t.layoutAttr(rowLayout().slice({1})));
     Value rows = t.view(t.advance(args["row"], t.wideMul(firstToken, t.i32(4))),
                         {t.builder().getIndexAttr(1)}, t.mul(count, t.i32(4)));
     Value named = t.load(rows, {t.i32(0)}, {chunkTokens},
@@ -296,7 +287,7 @@ void Prologue::loadRaw() {
 /// chunk, [3, 128]; zeros unless \p hasRows is 1.
 Value Prologue::loadPrevious(Value channel, Value hasRows) {
   Value zero = t.i32(0);
-  OpFoldResult unit = t.builder().getIndexAttr(1);
+  OpFoldResult unit = t.index(1);
   int64_t rowBytes = 3 * shape.heads * D * 2;
   Value stride = args["qkv_stride"];
   Value first = t.create<arith::SubIOp>(firstToken, t.mul(hasRows, t.i32(3)));
@@ -420,7 +411,7 @@ Value Prologue::convolve(Part which) {
   }
   auto taps = llvm::cantFail(
       layout::Layout::create({D, 4}, registers, lanes, {{0, 0}, {0, 0}}, {}));
-  Value weight = t.load(weights, {channel, zero}, {D, 4}, attr(taps));
+  Value weight = t.load(weights, {channel, zero}, {D, 4}, t.layoutAttr(taps));
 
   Value halo =
       ldsLoad(part(history, which * 5 * 3 * D, {blocks, 3, D}, {3 * D, D, 1}));
@@ -440,13 +431,13 @@ Value Prologue::convolve(Part which) {
     sum = tap == 0 ? t.mulf(x, w) : t.fma(x, w, sum);
   }
   Value result = t.mulf(sum, t.sigmoid(sum));
-  return shape.roundConv ? t.extend(round(result, bf16)) : result;
+  return shape.roundConv ? t.extend(t.round(result, bf16)) : result;
 }
 
 /// The sums of the gate within each block, in powers of two, and the factors
 /// that refer to the block's start and end.
 void Prologue::activateGate() {
-  OpFoldResult unit = t.builder().getIndexAttr(1);
+  OpFoldResult unit = t.index(1);
   Value biases = t.view(args["dt_bias"], {unit}, t.i32(shape.heads * D * 4));
   Value bias =
       t.load(biases, {t.mul(head, t.i32(D))}, {D}, scanWithout({0, 1}));
@@ -464,7 +455,8 @@ void Prologue::activateGate() {
   // Rows beyond the end do not decay.
   auto indices = [&](int64_t dim) -> Value {
     return t.create<tile::IotaOp>(
-        RankedTensorType::get({blocks, blockTokens, D}, i32Type, attr(scan)),
+        RankedTensorType::get({blocks, blockTokens, D}, i32Type,
+                              t.layoutAttr(scan)),
         dim);
   };
   Value sixteen = t.splat(t.i32(blockTokens), gate);
@@ -528,18 +520,15 @@ void Prologue::activateOutGate() {
                       .getIntOrFloatBitWidth() /
                   8;
   Value zero = t.i32(0);
-  auto index = [&](int64_t value) -> OpFoldResult {
-    return t.builder().getIndexAttr(value);
-  };
-  Value weights = t.view(args["norm_weight"], {index(1)}, t.i32(D * bytes));
+  Value weights = t.view(args["norm_weight"], {t.index(1)}, t.i32(D * bytes));
   Value weight = t.extend(t.load(weights, {zero}, {D}, scanWithout({0, 1})));
   Value gate = t.sigmoid(t.extend(rawOutGate));
   gate = t.mulf(gate, t.broadcast(weight, {2}, gate));
   Value view = t.view(workspace("gate", chunkTokens * D),
-                      {index(blockTokens * D), index(D), index(1)},
+                      {t.index(blockTokens * D), t.index(D), t.index(1)},
                       t.i32(chunkTokens * D * operandBytes));
   Type element = cast<tile::PtrType>(args["gate"].getType()).getElementType();
-  t.store(round(gate, element), view, {zero, zero, zero});
+  t.store(t.round(gate, element), view, {zero, zero, zero});
 }
 
 /// q D^-0.5 / |q| and k / |k|.
@@ -558,20 +547,17 @@ void Prologue::normalise() {
 /// the chunk's decay.
 void Prologue::storeForWalk() {
   Value zero = t.i32(0);
-  OpFoldResult unit = t.builder().getIndexAttr(1);
-  auto index = [&](int64_t value) -> OpFoldResult {
-    return t.builder().getIndexAttr(value);
-  };
+  OpFoldResult unit = t.index(1);
   fromStart = t.exp2(t.addf(sums, acrossTokens(toStart, sums)));
   Value rest = t.addf(toEnd, row(sums, blockTokens - 1));
   Value fromEnd = t.exp2(t.subf(acrossTokens(rest, sums), sums));
 
   Value tokens = t.view(workspace("qg", chunkTokens * D),
-                        {index(blockTokens * D), index(D), unit},
+                        {t.index(blockTokens * D), t.index(D), unit},
                         t.i32(chunkTokens * D * operandBytes));
   t.store(narrow(t.mulf(q, fromStart)), tokens, {zero, zero, zero});
   Value channels = t.view(workspace("kg", chunkTokens * D),
-                          {index(chunkTokens), index(blockTokens), unit},
+                          {t.index(chunkTokens), t.index(blockTokens), unit},
                           t.i32(chunkTokens * D * operandBytes));
   t.store(alongTokens(t.mulf(k, fromEnd)), channels, {zero, zero, zero});
 
@@ -580,7 +566,8 @@ void Prologue::storeForWalk() {
     total = t.addf(total, blockSum[other]);
   }
   // Every block has it; the first writes it.
-  Value decays = t.view(workspace("decay", D), {index(D), unit}, t.i32(D * 4));
+  Value decays =
+      t.view(workspace("decay", D), {t.index(D), unit}, t.i32(D * 4));
   t.store(t.exp2(total), decays, {zero, zero});
 }
 

@@ -44,8 +44,8 @@ void kda::writeScan(tile::KernelOp kernel, int64_t heads, Type operand,
   TileBuilder t(builder, kernel.getLoc());
   llvm::StringMap<Value> args = KernelArguments::byName(kernel);
   Type i32Type = builder.getI32Type();
-  OpFoldResult unit = builder.getIndexAttr(1);
-  OpFoldResult row = builder.getIndexAttr(D);
+  OpFoldResult unit = t.index(1);
+  OpFoldResult row = t.index(D);
   Value zero = t.i32(0);
   Value one = t.i32(1);
 
@@ -83,9 +83,6 @@ void kda::writeScan(tile::KernelOp kernel, int64_t heads, Type operand,
       layout::mfmaTile(scanRows, D, {16, /*wavesM=*/1, /*wavesN=*/scanWaves}));
   layout::MfmaOperands operands = llvm::cantFail(layout::mfmaOperands(
       sums, 16, 32, D, layout::MfmaFormat::F16, layout::MfmaFormat::F16));
-  auto attr = [&](const layout::Layout &layout) {
-    return tile::LayoutAttr::get(builder.getContext(), layout);
-  };
   Value last = t.create<arith::SubIOp>(groups.used, one);
   // 1 or 0, as a number: a condition would move descriptors to vector
   // registers.
@@ -98,31 +95,26 @@ void kda::writeScan(tile::KernelOp kernel, int64_t heads, Type operand,
     Value isThere = isBefore(group, last);
     Value map = t.load(t.view(of("transform", group, mapBytes), {unit, row},
                               t.mul(isThere, t.i32(mapBytes))),
-                       {zero, zero}, {D, D}, attr(operands.rhs));
+                       {zero, zero}, {D, D}, t.layoutAttr(operands.rhs));
     Value decay = t.load(
         t.view(of("carry", group, D * 4), {unit}, t.mul(isThere, t.i32(D * 4))),
-        {zero}, {D}, attr(sums.slice({0})));
+        {zero}, {D}, t.layoutAttr(sums.slice({0})));
     Value made = t.load(entry(t.add(group, one), isThere), {firstRow, zero},
-                        rows, attr(sums));
+                        rows, t.layoutAttr(sums));
     return SmallVector<Value>{map, decay, made};
   };
   // Of a single group nobody asks for the state of a second.
   Value hasSecond = t.create<arith::MinSIOp>(last, one);
-  SmallVector<Value> carried{
-      t.load(entry(one, hasSecond), {firstRow, zero}, rows, attr(sums))};
+  SmallVector<Value> carried{t.load(entry(one, hasSecond), {firstRow, zero},
+                                    rows, t.layoutAttr(sums))};
   llvm::append_range(carried, fetch(one));
   /// The state at the beginning of the group behind \p group, from that at its
   /// own; written where there is such a group.
   auto step = [&](Value group, Value state, ArrayRef<Value> fetched) {
     Value map = fetched[0];
     Value sum = t.fma(state, t.broadcast(fetched[1], {1}, state), fetched[2]);
-    Value rounded = state;
-    if (!wide) {
-      rounded = t.create<arith::TruncFOp>(
-          RankedTensorType::get(rows, operand, attr(sums)), state);
-    }
     sum = t.create<tile::MmaOp>(
-        sum.getType(), rounded, map, sum, Value(), Value(),
+        sum.getType(), t.round(state, operand), map, sum, Value(), Value(),
         builder.getDenseI64ArrayAttr({16, 32}), DenseI64ArrayAttr(),
         DenseI64ArrayAttr(), IntegerAttr(), DenseI64ArrayAttr(),
         wide ? builder.getF64FloatAttr(termAccuracy) : FloatAttr());

@@ -66,7 +66,7 @@ void Prologue::storeScores(Value scores, int64_t offset, bool isKeys,
   }
   SmallVector<OpFoldResult> viewStrides;
   for (int64_t stride : strides(chunkTokens)) {
-    viewStrides.push_back(t.builder().getIndexAttr(stride));
+    viewStrides.push_back(t.index(stride));
   }
   Value pointer = t.advance(workspace("aqk", chunkTokens * chunkTokens),
                             offset * operandBytes);
@@ -234,26 +234,22 @@ void Prologue::scoreHalves(int64_t leaf) {
 void Prologue::clearAbove() {
   Value zero = t.i32(0);
   auto tile = [&](ArrayRef<int64_t> extents, Type element) -> Value {
-    auto type = RankedTensorType::get(extents, element);
-    return t.create<arith::ConstantOp>(type, t.builder().getZeroAttr(type));
-  };
-  auto index = [&](int64_t value) -> OpFoldResult {
-    return t.builder().getIndexAttr(value);
+    return t.zeros(RankedTensorType::get(extents, element));
   };
   int64_t half = chunkTokens / 2;
   int64_t elements = chunkTokens * chunkTokens;
   Value aqk = workspace("aqk", elements);
   t.store(tile({half, half}, operand),
           t.view(t.advance(aqk, half * operandBytes),
-                 {index(chunkTokens), index(1)},
+                 {t.index(chunkTokens), t.index(1)},
                  t.i32((elements - half) * operandBytes)),
           {zero, zero});
-  t.store(
-      tile({2, blockTokens, blockTokens}, operand),
-      t.view(t.advance(aqk, blockTokens * operandBytes),
-             {index(half * (chunkTokens + 1)), index(chunkTokens), index(1)},
-             t.i32((elements - blockTokens) * operandBytes)),
-      {zero, zero, zero});
+  t.store(tile({2, blockTokens, blockTokens}, operand),
+          t.view(t.advance(aqk, blockTokens * operandBytes),
+                 {t.index(half * (chunkTokens + 1)), t.index(chunkTokens),
+                  t.index(1)},
+                 t.i32((elements - blockTokens) * operandBytes)),
+          {zero, zero, zero});
   ldsStore(tile({half, half}, f32),
            part(inverse, half, {half, half}, {squarePitch, 1}));
   ldsStore(tile({2, blockTokens, blockTokens}, f32),
@@ -314,20 +310,17 @@ void Prologue::invert() {
 /// -w and u transposed; the inverse is rounded once.
 void Prologue::storeUpdates() {
   Value zero = t.i32(0);
-  auto index = [&](int64_t value) -> OpFoldResult {
-    return t.builder().getIndexAttr(value);
-  };
   Value rows = narrow(ldsLoad(inverse));
   Value w = mma(rows, transpose(ldsLoad(inputsW), {1, 0}));
   t.store(narrow(t.mulf(w, -1.0)),
-          t.view(workspace("w", chunkTokens * D), {index(D), index(1)},
+          t.view(workspace("w", chunkTokens * D), {t.index(D), t.index(1)},
                  t.i32(chunkTokens * D * operandBytes)),
           {zero, zero});
   Value columns = transpose(narrow(ldsLoad(inverse)), {1, 0});
   Value u = mma(ldsLoad(inputsU), columns);
   t.store(narrow(u),
           t.view(workspace("u", chunkTokens * D),
-                 {index(chunkTokens), index(1)},
+                 {t.index(chunkTokens), t.index(1)},
                  t.i32(chunkTokens * D * operandBytes)),
           {zero, zero});
 }

@@ -118,17 +118,6 @@ SmallVector<Value *> Walk::Carried::all() {
   return all;
 }
 
-/// \p value, FP32, in elements of \p element.
-Value Walk::round(Value value, Type element) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getElementType() == element) {
-    return value;
-  }
-  return t.create<arith::TruncFOp>(
-      RankedTensorType::get(type.getShape(), element, type.getEncoding()),
-      value);
-}
-
 //===----------------------------------------------------------------------===//
 // LDS
 //===----------------------------------------------------------------------===//
@@ -154,7 +143,7 @@ void Walk::allocateBuffers() {
         allocate({waves, T}, f32, 1,
                  tile::LdsLayoutAttr::get(t.builder().getContext(), layout));
     // Read ahead of the first chunk, for nothing.
-    t.create<tile::LdsStoreOp>(zeros(RankedTensorType::get({waves, T}, f32)),
+    t.create<tile::LdsStoreOp>(t.zeros(RankedTensorType::get({waves, T}, f32)),
                                sumsBuffer);
   }
 }
@@ -172,8 +161,9 @@ void Walk::planCopies(Stream &stream, Value offset, Value isThere, Value stage,
   // Offsets are of blocks of [128, 64].
   int64_t shift = llvm::Log2_64(blockSize / stream.bytes());
   Value bytes = shift ? t.create<arith::ShRUIOp>(offset, t.i64(shift)) : offset;
-  Value view = t.view(t.advance(base, bytes), {index(1), index(stream.rows)},
-                      t.select(isThere, t.i32(stream.bytes()), zero));
+  Value view =
+      t.view(t.advance(base, bytes), {t.index(1), t.index(stream.rows)},
+             t.select(isThere, t.i32(stream.bytes()), zero));
   Value buffer = stageOf(stream.buffer, stage, ahead % 2);
   int64_t count = stream.instructions(waves);
   tokens.assign(count, Value());
@@ -193,7 +183,7 @@ void Walk::planDecayCopy(Value offset, Value isThere, Value stage,
   Value base = t.advance(decayBase, ahead * shape.heads * D * 4);
   int64_t shift = llvm::Log2_64(blockSize / (D * 4));
   Value bytes = t.create<arith::ShRUIOp>(offset, t.i64(shift));
-  Value view = t.view(t.advance(base, bytes), {index(1)},
+  Value view = t.view(t.advance(base, bytes), {t.index(1)},
                       t.select(isThere, t.i32(D * 4), zero));
   Value buffer = stageOf(decayBuffer, stage, ahead % 2);
   tokens.assign(1, Value());
@@ -212,7 +202,7 @@ Value Walk::read(const Stream &stream, Value stage,
   layout::MfmaOperands operands = llvm::cantFail(
       layout::mfmaOperands(sums, 16, 32, stream.rows, layout::MfmaFormat::F16,
                            layout::MfmaFormat::F16));
-  return t.create<tile::LdsLoadOp>(type(operands.rhs, operand),
+  return t.create<tile::LdsLoadOp>(t.tileType(operands.rhs, operand),
                                    stageOf(stream.buffer, stage));
 }
 
@@ -346,15 +336,15 @@ std::function<void()> Walk::planStore(Value out, Value chunk, Value offset,
   Value result = out;
   if (shape.outputNorm) {
     layout::Layout shared = sharedSumsLayout(waves);
-    Value sums = t.create<tile::LdsLoadOp>(type(shared, f32), sumsBuffer);
-    Value sum = t.create<tile::ReduceOp>(type(shared.slice({0}), f32),
+    Value sums = t.create<tile::LdsLoadOp>(t.tileType(shared, f32), sumsBuffer);
+    Value sum = t.create<tile::ReduceOp>(t.tileType(shared.slice({0}), f32),
                                          tile::ReduceKind::Add, sums,
                                          t.builder().getDenseI64ArrayAttr({0}));
     Value scale = t.rsqrt(
         t.fma(sum, t.constant(1.0 / D, sum), t.constant(shape.normEps, sum)));
     result = t.mulf(result, t.broadcast(scale, {1}, result));
   }
-  result = round(result, bf16);
+  result = t.round(result, bf16);
   return [=, this] { storeOut(result, offset, count, names); };
 }
 
@@ -381,16 +371,16 @@ void Walk::chunk(Carried &carried, Value i) {
   if (isGroups()) {
     uBytes = t.select(isTransform, zero, uBytes);
   }
-  Value uView =
-      t.view(t.advance(uBase, carried.offset), {index(T), index(1)}, uBytes);
+  Value uView = t.view(t.advance(uBase, carried.offset),
+                       {t.index(T), t.index(1)}, uBytes);
   Value u, gate, names;
   auto loadU = [&] {
-    u = t.load(uView, {firstV, zero}, {rows, T}, attr(values));
+    u = t.load(uView, {firstV, zero}, {rows, T}, t.layoutAttr(values));
   };
   auto loadGate = [&] {
     Value view = t.view(t.advance(gateBase, carried.offset),
-                        {index(1), index(D)}, t.i32(blockSize));
-    gate = t.load(view, {zero, zero}, {D, T}, attr(outs));
+                        {t.index(1), t.index(D)}, t.i32(blockSize));
+    gate = t.load(view, {zero, zero}, {D, T}, t.layoutAttr(outs));
   };
   if (isAhead) {
     loadU();
@@ -421,8 +411,8 @@ void Walk::chunk(Carried &carried, Value i) {
                accesses);
   }
   Value rounded = narrow(carried.state);
-  Value o = zeros(type(outs, f32));
-  Value v = zeros(type(values, f32));
+  Value o = t.zeros(t.tileType(outs, f32));
+  Value v = t.zeros(t.tileType(values, f32));
   Value decayed, vRounded;
   Steps products, rest;
   if (hasOut()) {
@@ -436,7 +426,7 @@ void Walk::chunk(Carried &carried, Value i) {
     }
     vRounded = narrow(t.addf(v, t.extend(u)));
     Value decay = t.create<tile::LdsLoadOp>(
-        type(state.slice({0}), f32), stageOf(decayBuffer, carried.stage),
+        t.tileType(state.slice({0}), f32), stageOf(decayBuffer, carried.stage),
         Value(), t.builder().getDenseI64ArrayAttr({0}), DenseI64ArrayAttr());
     decayed = t.mulf(carried.state, t.broadcast(decay, {1}, carried.state));
     if (carried.carry) {
@@ -541,12 +531,13 @@ void Walk::write(tile::KernelOp kernel) {
   prefetch(carried);
   carried.state = loadState();
   if (isGroups()) {
-    auto perColumn = RankedTensorType::get({D}, f32, attr(state.slice({0})));
+    auto perColumn =
+        RankedTensorType::get({D}, f32, t.layoutAttr(state.slice({0})));
     carried.carry = t.create<arith::ConstantOp>(
         DenseElementsAttr::get(perColumn, b.getF32FloatAttr(1.0f).getValue()));
   }
   if (storesLate()) {
-    carried.out = zeros(type(outs, f32));
+    carried.out = t.zeros(t.tileType(outs, f32));
   }
   if (hasCheckpoints()) {
     walkToCheckpoints(carried);

@@ -42,11 +42,8 @@ private:
 
   /// \name Types
   /// @{
-  tile::LayoutAttr attr(const layout::Layout &layout) {
-    return tile::LayoutAttr::get(t.builder().getContext(), layout);
-  }
   tile::LayoutAttr scanWithout(llvm::ArrayRef<unsigned> dims) {
-    return attr(scan.slice(dims));
+    return t.layoutAttr(scan.slice(dims));
   }
   /// A buffer in LDS with these elements from row to row.
   tile::LdsType ldsType(llvm::ArrayRef<int64_t> extents,
@@ -68,8 +65,7 @@ private:
   mlir::Value stackRows(llvm::ArrayRef<mlir::Value> rows);
   mlir::Value acrossTokens(mlir::Value perChannel, mlir::Value like);
   mlir::Value acrossChannels(mlir::Value perToken, mlir::Value like);
-  mlir::Value round(mlir::Value value, mlir::Type element);
-  mlir::Value narrow(mlir::Value value) { return round(value, operand); }
+  mlir::Value narrow(mlir::Value value) { return t.round(value, operand); }
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> order);
   mlir::Value alongTokens(mlir::Value value);
   /// @}

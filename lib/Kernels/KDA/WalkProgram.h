@@ -78,24 +78,7 @@ private:
     mlir::Value slot;
   };
 
-  tile::LayoutAttr attr(const layout::Layout &layout) {
-    return tile::LayoutAttr::get(t.builder().getContext(), layout);
-  }
-  mlir::RankedTensorType type(const layout::Layout &layout,
-                              mlir::Type element) {
-    return mlir::RankedTensorType::get(layout.shape(), element, attr(layout));
-  }
-  mlir::OpFoldResult index(int64_t value) {
-    return t.builder().getIndexAttr(value);
-  }
-  mlir::Value zeros(mlir::RankedTensorType type) {
-    return t.create<mlir::arith::ConstantOp>(mlir::DenseElementsAttr::get(
-        type, llvm::APFloat::getZero(
-                  llvm::cast<mlir::FloatType>(type.getElementType())
-                      .getFloatSemantics())));
-  }
-  mlir::Value round(mlir::Value value, mlir::Type element);
-  mlir::Value narrow(mlir::Value value) { return round(value, operand); }
+  mlir::Value narrow(mlir::Value value) { return t.round(value, operand); }
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
                       mlir::Value b) {
     return t.create<mlir::arith::CmpIOp>(predicate, a, b);

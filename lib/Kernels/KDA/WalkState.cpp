@@ -126,7 +126,7 @@ void Walk::identify() {
   if (args.count("has_initial_state")) {
     Value flags = t.view(
         t.advance(args["has_initial_state"], t.wideMul(sequence, t.i64(1))),
-        {index(1)}, one);
+        {t.index(1)}, one);
     Value flag = t.extract(t.load(flags, {zero}, {1}), 0, 0);
     Value off = t.create<arith::ConstantOp>(
         DenseElementsAttr::get(cast<RankedTensorType>(flag.getType()),
@@ -162,7 +162,7 @@ Value Walk::keepIfInitial(Value tile) {
   }
   return t.create<arith::SelectOp>(
       t.splat(hasInitial, tile), tile,
-      zeros(cast<RankedTensorType>(tile.getType())));
+      t.zeros(cast<RankedTensorType>(tile.getType())));
 }
 
 Value Walk::stateView(StringRef pool, Value slot, Value reaches) {
@@ -171,7 +171,7 @@ Value Walk::stateView(StringRef pool, Value slot, Value reaches) {
   Value pointer =
       t.advance(args[pool], t.add(t.wideMul(slot, stride),
                                   t.wideMul(head, t.i32(D * D * 4))));
-  return t.view(pointer, {index(vk ? D : 1), index(vk ? 1 : D)},
+  return t.view(pointer, {t.index(vk ? D : 1), t.index(vk ? 1 : D)},
                 t.select(reaches, t.i32(D * D * 4), zero));
 }
 
@@ -189,7 +189,7 @@ Value Walk::inputsOf(Value token, Value isThere) {
     row = t.select(isThere, row, zero);
   }
   Value pointer = t.advance(args["qkv"], t.wideMul(row, args["qkv_stride"]));
-  return t.view(t.advance(pointer, t.wideMul(head, t.i32(2 * D))), {index(1)},
+  return t.view(t.advance(pointer, t.wideMul(head, t.i32(2 * D))), {t.index(1)},
                 t.select(isThere, t.i32(channels * 2), zero));
 }
 
@@ -244,20 +244,21 @@ void Walk::writeZeros() {
   Value before = t.mul(loop.getInductionVar(), t.i32(T));
   Value left = t.create<arith::MinSIOp>(sub(rowsLeft, before), t.i32(T));
   Value names = hasRows() ? loadRowNames(before, left) : Value();
-  storeOut(zeros(type(outs, bf16)), t.wideMul(before, args["out_stride"]), left,
-           names);
+  storeOut(t.zeros(t.tileType(outs, bf16)),
+           t.wideMul(before, args["out_stride"]), left, names);
 }
 
 /// The rows, i32 [64], of tokens from \p before behind the group's first on:
 /// negative ones behind \p count tokens.
 Value Walk::loadRowNames(Value before, Value count) {
-  auto type = RankedTensorType::get({T}, i32Type, attr(rowLayout().slice({1})));
+  auto type =
+      RankedTensorType::get({T}, i32Type, t.layoutAttr(rowLayout().slice({1})));
   Value isSome = compare(arith::CmpIPredicate::sgt, count, zero);
   Value first = t.add(firstRow, t.select(isSome, before, zero));
   Value view =
-      t.view(t.advance(args["row"], t.wideMul(first, t.i32(4))), {index(1)},
+      t.view(t.advance(args["row"], t.wideMul(first, t.i32(4))), {t.index(1)},
              t.select(isSome, t.mul(count, t.i32(4)), zero));
-  Value named = t.load(view, {zero}, {T}, attr(rowLayout().slice({1})));
+  Value named = t.load(view, {zero}, {T}, t.layoutAttr(rowLayout().slice({1})));
   Value inside =
       compare(arith::CmpIPredicate::slt, t.create<tile::IotaOp>(type, 0),
               t.splat(count, named));
@@ -275,13 +276,13 @@ void Walk::storeOut(Value out, Value offset, Value count, Value names) {
   layout::Layout transposed =
       tile::getLayout(out.getType()).getLayout().transposed({1, 0});
   Value rows = t.create<tile::TransposeOp>(
-      RankedTensorType::get({T, D}, bf16, attr(transposed)), out,
+      RankedTensorType::get({T, D}, bf16, t.layoutAttr(transposed)), out,
       ArrayRef<int64_t>{1, 0});
   Value stride = args["out_stride"];
   Value elements = t.mul(t.create<arith::ShRUIOp>(stride, t.i32(4)), t.i32(8));
   Value view = t.view(t.advance(args["out"], t.wideMul(head, t.i32(2 * D))),
-                      {elements, index(1)}, t.i32(2 * D));
-  t.storeFarRows(t.convertLayout(rows, attr(rowLayout())), view, names,
+                      {elements, t.index(1)}, t.i32(2 * D));
+  t.storeFarRows(t.convertLayout(rows, t.layoutAttr(rowLayout())), view, names,
                  {zero, zero});
 }
 
@@ -295,21 +296,21 @@ Value Walk::rowsView(StringRef operand, Value offset, Value rows) {
   Value isEmpty = compare(arith::CmpIPredicate::sle, rows, zero);
   // Rows begin at multiples of 16 bytes: seen from the product.
   Value elements = t.mul(t.create<arith::ShRUIOp>(stride, t.i32(4)), t.i32(8));
-  return t.view(t.advance(first, offset), {index(1), elements},
+  return t.view(t.advance(first, offset), {t.index(1), elements},
                 t.select(isEmpty, zero, bytes));
 }
 /// Of groups, states f32 [v, k]: that at the beginning of the group \p ahead
 /// behind the workgroup's.
 Value Walk::entryView(int64_t ahead, Value reaches) {
   Value at = t.wideMul(t.add(group, t.i64(ahead)), t.i64(D * D * 4));
-  return t.view(t.advance(args["entry"], at), {index(D), index(1)},
+  return t.view(t.advance(args["entry"], at), {t.index(D), t.index(1)},
                 t.select(reaches, t.i32(D * D * 4), zero));
 }
 
 /// The state that the workgroup begins with.
 Value Walk::loadState() {
   auto load = [&](Value view) {
-    return t.load(view, {firstV, zero}, {rows, D}, attr(state));
+    return t.load(view, {firstV, zero}, {rows, D}, t.layoutAttr(state));
   };
 
   if (shape.pass == WalkPass::Replay) {
@@ -330,12 +331,14 @@ Value Walk::loadState() {
 
 /// \p values where column and row differ by \p distance, i32, else zeros.
 Value Walk::diagonal(Value distance, Value values) {
-  auto coordinates = RankedTensorType::get({rows, D}, i32Type, attr(state));
+  auto coordinates =
+      RankedTensorType::get({rows, D}, i32Type, t.layoutAttr(state));
   Value row = t.create<tile::IotaOp>(coordinates, 0);
   row = t.add(row, t.splat(t.add(firstV, distance), row));
   Value isOnIt = compare(arith::CmpIPredicate::eq, row,
                          t.create<tile::IotaOp>(coordinates, 1));
-  return t.create<arith::SelectOp>(isOnIt, values, zeros(type(state, f32)));
+  return t.create<arith::SelectOp>(isOnIt, values,
+                                   t.zeros(t.tileType(state, f32)));
 }
 
 /// Of groups, what the walk has made of the zero state or of the identity.
@@ -345,18 +348,18 @@ void Walk::storeGroup(const Carried &carried) {
   Value makesTransform = both(isActive, isTransform);
   Value isFirstPart = compare(arith::CmpIPredicate::eq, firstV, zero);
   Value carryView = t.view(
-      t.advance(args["carry"], t.wideMul(group, t.i64(D * 4))), {index(1)},
+      t.advance(args["carry"], t.wideMul(group, t.i64(D * 4))), {t.index(1)},
       t.select(both(makesTransform, isFirstPart), t.i32(D * 4), zero));
   t.store(carried.carry, carryView, {zero});
   // The diagonal is not rounded.
   Value carry = t.broadcast(carried.carry, {1}, carried.state);
   Value rest = t.subf(carried.state, diagonal(zero, carry));
   Value transform =
-      t.convertLayout(narrow(rest), attr(transformLayout(rows, waves)));
+      t.convertLayout(narrow(rest), t.layoutAttr(transformLayout(rows, waves)));
   Value view =
       t.view(t.advance(args["transform"],
                        t.wideMul(group, t.i64(D * D * operandBytes))),
-             {index(1), index(D)},
+             {t.index(1), t.index(D)},
              t.select(makesTransform, t.i32(D * D * operandBytes), zero));
   t.store(transform, view, {firstV, zero});
 }
