@@ -250,7 +250,7 @@ SmallVector<Value> BandProduct::accumulate(std::optional<DepthRange> part) {
   }
   if (schedule.wavesK > 1) {
     for (Value &sum : sums) {
-      sum = addSlices(sum);
+      sum = schedule.split > 1 ? addSlices(sum, sumColumns) : addSlices(sum);
     }
   }
   return sums;

@@ -9,6 +9,8 @@
 
 #include "GemmSplit.h"
 
+#include "Band.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -21,6 +23,14 @@ static constexpr int64_t sumBytes = 4;
 static int64_t tileBytes(const GemmSchedule &schedule) {
   return schedule.tileM * schedule.tileN * sumBytes;
 }
+
+// A lane stores 4 columns of a row of accumulators at once, and the 16 or 32
+// lanes beside it those of the rows beside it, whichever the instruction.
+static constexpr int64_t pieceColumns = 4;
+static constexpr int64_t pieceRows = 16;
+
+// Beside the totals of large tiles there are no registers for other sums.
+static constexpr int64_t manySums = 64;
 
 void dense::passSplitWorkspaces(PlanBuilder &plan, KernelArguments &arguments,
                                 const GemmSchedule &schedule, int64_t parts,
@@ -76,13 +86,18 @@ DepthRange dense::shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
 }
 
 layout::Layout dense::sumLayout(const GemmSchedule &schedule, int64_t slices,
-                                int64_t run) {
-  int64_t lanesN = std::gcd(schedule.tileN / run, int64_t(64));
-  int64_t lanesM = std::gcd(schedule.tileM, 64 / lanesN);
+                                int64_t run, int64_t rowsTogether) {
+  int64_t lanesM = std::gcd(schedule.tileM, rowsTogether);
+  int64_t lanesN = std::gcd(schedule.tileN / run, 64 / lanesM);
+  lanesM *= std::gcd(schedule.tileM / lanesM, 64 / lanesN / lanesM);
   int64_t wavesN = std::gcd(schedule.tileN / run / lanesN, schedule.waves());
   int64_t wavesM = std::gcd(schedule.tileM / lanesM, schedule.waves() / wavesN);
+  SmallVector<unsigned> order{2, 1, 0};
+  if (rowsTogether > 1) {
+    std::swap(order[0], order[1]);
+  }
   layout::Layout spread = llvm::cantFail(layout::Layout::blocked(
-      {slices, schedule.tileM, schedule.tileN}, {2, 1, 0}, {1, 1, run},
+      {slices, schedule.tileM, schedule.tileN}, order, {1, 1, run},
       {1, lanesM, lanesN}, {1, wavesM, wavesN}));
   layout::Repeat replicas{layout::HwDim::Wave,
                           schedule.waves() / (wavesM * wavesN), std::nullopt};
@@ -99,6 +114,17 @@ int64_t dense::rowsAtATime(const GemmSchedule &schedule, int64_t parts,
   return rows;
 }
 
+/// Rows of partial sums whose groups of `pieceColumns` columns lie side by
+/// side, so that what a wave stores are whole lines; 1: sums lie row by row.
+/// That is for the sums of waves along K, whose lanes lie along a row, and for
+/// tiles of the fewest rows, of which one may be all that is computed.
+int64_t SplitSums::rowsTogether() const {
+  if (schedule.wavesK > 1 || schedule.tileM <= pieceRows) {
+    return 1;
+  }
+  return std::gcd(rowsAtATime(schedule, parts, manySums), pieceRows);
+}
+
 /// The sums of share 0 on, as [share and part, row, column]: rows that are not
 /// computed lie behind all others, beyond the bound.
 Value SplitSums::view(Value number, int64_t dims) {
@@ -106,17 +132,32 @@ Value SplitSums::view(Value number, int64_t dims) {
       args.lookup("partials"),
       t.wideMul(tile, t.i32(schedule.split * parts * tileBytes(schedule))));
   Builder &b = t.builder();
-  int64_t row = schedule.split * parts * schedule.tileN;
-  Value end = t.mul(rows, t.i32(row * sumBytes));
-  SmallVector<OpFoldResult> strides{b.getIndexAttr(schedule.tileN),
-                                    b.getIndexAttr(row), b.getIndexAttr(1)};
+  int64_t together = rowsTogether();
+  int64_t ofShare = together * schedule.tileN;
+  int64_t ofRows = schedule.split * parts * ofShare;
+  Value bands = rows;
+  ViewStrides strides;
   if (dims == 3) {
-    return t.view(pointer, strides, end);
+    strides.add(b.getIndexAttr(ofShare));
   }
-  Value skipped = t.mul(number, t.i32(schedule.tileN * sumBytes));
-  return t.view(t.advance(pointer, t.wideMul(skipped, t.i32(1))),
-                ArrayRef(strides).drop_front(),
-                t.create<arith::SubIOp>(end, skipped));
+  if (together > 1) {
+    bands = t.create<arith::DivUIOp>(t.add(rows, t.i32(together - 1)),
+                                     t.i32(together));
+    strides.add(b.getIndexAttr(pieceColumns), together);
+    strides.add(b.getIndexAttr(ofRows));
+    strides.add(b.getIndexAttr(1), pieceColumns);
+    strides.add(b.getIndexAttr(together * pieceColumns));
+  } else {
+    strides.add(b.getIndexAttr(ofRows));
+    strides.add(b.getIndexAttr(1));
+  }
+  Value bytes = t.mul(bands, t.i32(ofRows * sumBytes));
+  if (dims == 2) {
+    Value skipped = t.mul(number, t.i32(ofShare * sumBytes));
+    pointer = t.advance(pointer, t.wideMul(skipped, t.i32(1)));
+    bytes = t.create<arith::SubIOp>(bytes, skipped);
+  }
+  return t.view(pointer, strides.strides, bytes, strides.blocks);
 }
 
 /// The totals of \p count rows from \p firstRow on.
@@ -134,11 +175,12 @@ SmallVector<Value> SplitSums::addShares(Value firstRow, int64_t count) {
   MLIRContext *context = t.builder().getContext();
   // Small tiles are spread over all threads: their loads are what is waited
   // for.
-  int64_t run = 8;
+  int64_t alongRows = rowsTogether();
+  int64_t run = alongRows > 1 ? 2 * pieceColumns : sumColumns;
   while (run > 1 && perShare < run * parts) {
     run /= 2;
   }
-  layout::Layout placed = sumLayout(slice, 1, run);
+  layout::Layout placed = sumLayout(slice, 1, run, alongRows);
   auto layout = tile::LayoutAttr::get(context, placed);
   auto sumType =
       RankedTensorType::get({count, schedule.tileN}, t.builder().getF32Type(),
@@ -186,8 +228,6 @@ void SplitSums::finish(ValueRange sums, FinishRows finishRows) {
   auto branch = t.create<scf::IfOp>(isLast, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(t.builder());
   t.builder().setInsertionPointToStart(branch.thenBlock());
-  // Beside the totals of large tiles there are no registers for other sums.
-  constexpr int64_t manySums = 64;
   int64_t count = rowsAtATime(schedule, parts, manySums);
   if (count == schedule.tileM) {
     finishRows(addShares(zero, count), zero);

@@ -37,9 +37,15 @@ DepthRange shareOfDepth(TileBuilder &t, const GemmSchedule &schedule,
                         std::optional<int64_t> knownDepth);
 
 /// The layout [slices, rows, columns] in which slices of a tile's sums are
-/// added in registers: a lane holds \p run columns side by side of all of them.
+/// added in registers: a lane holds \p run columns side by side of all of them,
+/// lanes beside each other lie along \p rowsTogether rows, then along columns.
 layout::Layout sumLayout(const GemmSchedule &schedule, int64_t slices,
-                         int64_t run);
+                         int64_t run, int64_t rowsTogether = 1);
+
+/// Columns side by side of FP32 sums that lie row by row and that a lane stores
+/// for other workgroups: one access, so that lanes beside each other fill
+/// lines.
+constexpr int64_t sumColumns = 4;
 
 /// Rows of a tile of \p parts sums that are added up together, where a lane
 /// should have \p most sums of them: all of the tile's, or a part of them.
@@ -66,6 +72,7 @@ public:
   void finish(mlir::ValueRange sums, FinishRows finishRows);
 
 private:
+  int64_t rowsTogether() const;
   mlir::Value view(mlir::Value number, int64_t dims);
   llvm::SmallVector<mlir::Value> addShares(mlir::Value firstRow, int64_t count);
 
