@@ -28,14 +28,16 @@ static constexpr unsigned mostRegisters = 256;
 // Bytes of a sum.
 static constexpr double sumBytes = 4.0;
 
+// Registers of a lane for sums of other workgroups that are on their way.
+static constexpr double sumRegisters = 128.0;
+
 // Clocks besides the work itself, all fitted: of a step (addresses, waits), of
 // the barrier of a step through LDS, of a workgroup (its first addresses, its
-// stores), of adding the sums of waves, and of counting workgroups.
+// stores), and of adding the sums of waves.
 static constexpr double stepClocks = 60.0;
 static constexpr double barrierClocks = 150.0;
 static constexpr double workgroupClocks = 1000.0;
 static constexpr double wavesClocks = 400.0;
-static constexpr double arrivalClocks = 300.0;
 // What the L2 takes beyond an even spread over its channels; fitted.
 static constexpr double channelImbalance = 1.2;
 // Runs of steps that cut tiles, against workgroups that keep step: none finds
@@ -193,14 +195,19 @@ double ProductCost::unitClocks(double rounds, double together) const {
   double round = std::min(workgroups, together * facts.computeUnits);
   // Waits of one wave hide behind the work of others on its SIMD.
   double simds = std::min<double>(facts.simdsPerCu, waves * together);
-  double step =
-      std::max(together * busiest / steps, round * l2StepClocks(together)) +
-      stepClocks * facts.simdsPerCu / simds;
-  if (tile.lhsInLds || tile.rhsInLds) {
-    step += barrierClocks;
+  double aside = stepClocks * facts.simdsPerCu / simds;
+  bool keepsStep = tile.lhsInLds || tile.rhsInLds;
+  if (keepsStep) {
+    aside += barrierClocks;
   }
-  // Steps that all are in flight at once wait for memory only once.
-  double flight = steps > tile.stages ? (latency + step) / ahead() : 0.0;
+  double own = together * busiest / steps + aside;
+  double step = std::max(own, round * l2StepClocks(together) + aside);
+  // Steps that all are in flight at once wait for memory only once. Waves that
+  // do not meet at barriers keep the L2 busy for each other where that is what
+  // all wait for.
+  double flight = steps > tile.stages
+                      ? (latency + (keepsStep ? step : own)) / ahead()
+                      : 0.0;
   return rounds * steps * std::max(step, flight);
 }
 
@@ -258,20 +265,30 @@ double ProductCost::waveSumClocks() const {
                            facts.ldsWriteBytesPerClock;
 }
 
-/// The sums of the workgroups go through memory: an atomic that many wait for,
-/// and a read of what others have just written, part of which is still in an
-/// L2. All workgroups write at about the same time, and wait until the L2 has
-/// taken it.
+/// The sums of the workgroups go through memory. All write at about the same
+/// time, wait until the L2 has taken it, and count themselves by an atomic. The
+/// last of a tile reads the sums of all, in several trips where a lane has many
+/// of them: from its L2, or from memory where the workgroups of a tile are not
+/// on one die. What was written is written back at the end of the kernel.
 double ProductCost::splitClocks() const {
   if (summands == 1) {
     return 0.0;
   }
   double rows = static_cast<double>(std::min(product.m, tile.m));
   double ofOne = rows * columns * sumBytes;
-  double written = workgroups * ofOne / l2BytesPerClock();
-  double read = summands * ofOne / timing.l1BytesPerClock;
-  return arrivalClocks + 0.75 * (latency + timing.atomicClocks) +
-         0.6 * latency + 2.0 * written + std::max(read, written);
+  double ofAll = workgroups * ofOne;
+  double write = std::max(ofOne / timing.l1BytesPerClock,
+                          ofAll * channelImbalance / l2BytesPerClock());
+  bool onOneDie = std::fmod(tilesM * tilesN, facts.xcds) == 0;
+  double ofLane = tile.m * columns / (64.0 * waves);
+  double trips =
+      std::ceil(summands / std::max(1.0, std::floor(sumRegisters / ofLane)));
+  double read =
+      std::max(summands * ofOne / timing.l1BytesPerClock,
+               onOneDie ? 0.0 : ofAll * facts.clockHz / timing.hbmBandwidth);
+  double drain = ofAll * facts.clockHz / timing.mallBandwidth;
+  return timing.l2HitClocks + write + latency + timing.atomicClocks +
+         trips * (onOneDie ? timing.l2HitClocks : latency) + read + drain;
 }
 
 std::optional<double> ProductCost::seconds() const {

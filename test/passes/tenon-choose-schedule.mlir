@@ -293,3 +293,39 @@ func.func @shared_steps(%x: memref<?x65536xbf16, strided<[?, 1]>>,
   return
 }
 }
+
+// -----
+
+// 128 tokens by narrow weights: tiles that nobody shares fill the chip, and sums of larger
+// ones would cost more than their operands save.
+// CHECK-LABEL: func.func @narrow
+// CHECK: schedules = [{stages = 3 : i64, tile = [64, 64, 64], waves = [1, 2]},
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @narrow(%x: memref<?x1536xbf16, strided<[?, 1]>>,
+    %weights: memref<7168x1536xbf16, strided<[?, 1]>>, %out: memref<?x7168xbf16, strided<[?, 1]>>) {
+  tenon.gemm x(%x : memref<?x1536xbf16, strided<[?, 1]>>)
+    weights(%weights : memref<7168x1536xbf16, strided<[?, 1]>>)
+    out(%out : memref<?x7168xbf16, strided<[?, 1]>>)
+    {epilogue = #tenon<epilogue none>, expected_tokens = 128 : i64}
+  return
+}
+}
+
+// -----
+
+// A deeper K is shared. Of stages with the same cost more come first, and none where one
+// operand alone has a stage more although LDS has room for both.
+// CHECK-LABEL: func.func @deep
+// CHECK: schedules = [{lds = "both", order = "prefetch", split = 6 : i64, stages = 4 : i64, tile = [128, 96, 64], waves = [4, 1]},
+// CHECK-SAME: {lds = "both", order = "prefetch", split = 6 : i64, stages = 3 : i64, tile = [128, 96, 64], waves = [4, 1]},
+// CHECK-NOT: stages = [3, 4]
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @deep(%x: memref<?x7168xbf16, strided<[?, 1]>>,
+    %weights: memref<3072x7168xbf16, strided<[?, 1]>>, %out: memref<?x3072xbf16, strided<[?, 1]>>) {
+  tenon.gemm x(%x : memref<?x7168xbf16, strided<[?, 1]>>)
+    weights(%weights : memref<3072x7168xbf16, strided<[?, 1]>>)
+    out(%out : memref<?x3072xbf16, strided<[?, 1]>>)
+    {epilogue = #tenon<epilogue none>, expected_tokens = 128 : i64}
+  return
+}
+}

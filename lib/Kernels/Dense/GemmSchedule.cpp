@@ -47,6 +47,28 @@ variants(ArrayRef<std::pair<double, GemmSchedule>> ranked,
   return result;
 }
 
+/// Of schedules of \p ranked that differ in the stages of their copies alone
+/// and have the same cost, puts those with more stages first: copies are late
+/// now and then, which the cost does not know.
+static void
+preferDeep(MutableArrayRef<std::pair<double, GemmSchedule>> ranked) {
+  for (size_t i = 0; i < ranked.size(); ++i) {
+    GemmSchedule &earlier = ranked[i].second;
+    if (!earlier.stagesX || !earlier.stagesWeights) {
+      continue;
+    }
+    for (size_t j = i + 1;
+         j < ranked.size() && ranked[j].first == ranked[i].first; ++j) {
+      GemmSchedule &later = ranked[j].second;
+      GemmSchedule twin = earlier;
+      twin.stages = later.stages;
+      if (later.stages > earlier.stages && twin == later) {
+        std::swap(earlier, later);
+      }
+    }
+  }
+}
+
 FailureOr<SmallVector<DictionaryAttr>>
 kernels::dense::rankGemmSchedules(spec::GemmOp op,
                                   const target::TargetInfo &target) {
@@ -216,9 +238,14 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             if (stages > 2) {
               considerInTurn(staged);
             }
-            // One operand has room for a stage more: the one with more rows,
-            // of which more workgroups of a die are the first to read theirs.
-            if (!hasScales) {
+            // Where LDS has no room for a stage more it may have for one of an
+            // operand: the one with more rows, of which more workgroups of a
+            // die are the first to read theirs.
+            GemmSchedule deeper = staged;
+            ++deeper.stages;
+            bool hasRoom =
+                cost::residentWorkgroups(product, tileOf(deeper), target) != 0;
+            if (!hasScales && !hasRoom) {
               bool isX = product.m > product.n;
               staged.stages = isX ? stages : stages + 1;
               staged.stagesOfX = isX ? stages + 1 : stages;
@@ -233,6 +260,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   llvm::stable_sort(ranked, [](const auto &left, const auto &right) {
     return left.first < right.first;
   });
+  preferDeep(ranked);
   if (ranked.empty()) {
     return op.emitOpError("no schedule fits the registers of the chip");
   }
