@@ -3,7 +3,9 @@
 
 #include "tenon/Layout/BankConflicts.h"
 
+#include "AlikeInstructions.h"
 #include "MakeError.h"
+#include "tenon/Layout/LdsAddressing.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -74,6 +76,25 @@ tenon::layout::ldsInstructions(const Layout &layout, const LdsLayout &lds,
   return instructions;
 }
 
+std::optional<LdsInstruction>
+tenon::layout::alikeInstruction(const Layout &layout, const LdsLayout &lds,
+                                unsigned accessBits) {
+  auto split = splitLdsAddresses(layout, lds, accessBits);
+  if (!split) {
+    consumeError(split.takeError());
+    return std::nullopt;
+  }
+  if (lds.padding().interval != 0 ||
+      split->registersPerAccess * lds.elementBits() != accessBits) {
+    return std::nullopt;
+  }
+  LdsInstruction first{0, 0, {}};
+  for (int64_t lane : seq<int64_t>(0, layout.numLanes())) {
+    first.addresses.push_back(lds.byteAddress(layout.coordinates(0, lane, 0)));
+  }
+  return first;
+}
+
 unsigned tenon::layout::phaseCycles(ArrayRef<int64_t> addresses, uint64_t lanes,
                                     unsigned accessBits, unsigned banks) {
   SmallVector<int64_t, 64> dwords;
@@ -104,20 +125,31 @@ Expected<BankConflicts> tenon::layout::bankConflicts(const Layout &layout,
     return makeError("no bank rule for {0} of {1} bits",
                      kind == LdsAccess::Read ? "reads" : "writes", accessBits);
   }
+  BankConflicts result;
+  auto add = [&](const LdsInstruction &instruction, int64_t times) {
+    result.instructions += times;
+    for (uint64_t lanes : rule->phases) {
+      int64_t cycles =
+          phaseCycles(instruction.addresses, lanes, accessBits, rule->banks);
+      result.phases += times;
+      result.extraPhases += times * (cycles - 1);
+      result.worstDegree = std::max(result.worstDegree, cycles);
+    }
+  };
+  // Constants that are no whole dwords change what shares a dword.
+  if (accessBits >= dwordBits && layout.shape() == lds.shape()) {
+    if (auto first = alikeInstruction(layout, lds, accessBits)) {
+      int64_t width = accessBits / lds.elementBits();
+      add(*first, layout.numWaves() * (layout.numRegisters() / width));
+      return result;
+    }
+  }
   auto instructions = ldsInstructions(layout, lds, accessBits);
   if (!instructions) {
     return instructions.takeError();
   }
-  BankConflicts result;
   for (const LdsInstruction &instruction : *instructions) {
-    ++result.instructions;
-    for (uint64_t lanes : rule->phases) {
-      int64_t cycles =
-          phaseCycles(instruction.addresses, lanes, accessBits, rule->banks);
-      ++result.phases;
-      result.extraPhases += cycles - 1;
-      result.worstDegree = std::max(result.worstDegree, cycles);
-    }
+    add(instruction, 1);
   }
   return result;
 }

@@ -1,9 +1,9 @@
 //===- Swizzle.cpp - search for a swizzle without bank conflicts -*- C++ -*-==//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "AlikeInstructions.h"
 #include "MakeError.h"
 #include "tenon/Layout/BankConflicts.h"
-#include "tenon/Layout/LdsAddressing.h"
 #include "tenon/Layout/LdsRead.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -110,21 +110,10 @@ static Error collectPhases(const LdsLayout &plain, const LdsUse &use,
       phases.push_back(std::move(phase));
     }
   };
-  // Where addresses split into a lane's bits, flipped, and a constant, flips
-  // and constants keep apart what is apart modulo the banks, and together what
-  // is together: all instructions have the conflicts of the first.
-  auto split = splitLdsAddresses(*use.layout, plain, use.accessBits);
-  if (split && plain.padding().interval == 0 &&
-      split->registersPerAccess * plain.elementBits() == use.accessBits) {
-    LdsInstruction first{0, 0, {}};
-    for (int64_t lane : seq<int64_t>(0, use.layout->numLanes())) {
-      first.addresses.push_back(
-          plain.byteAddress(use.layout->coordinates(0, lane, 0)));
-    }
-    collect(first);
+  if (auto first = alikeInstruction(*use.layout, plain, use.accessBits)) {
+    collect(*first);
     return Error::success();
   }
-  consumeError(split.takeError());
   auto instructions = ldsInstructions(*use.layout, plain, use.accessBits);
   if (!instructions) {
     return instructions.takeError();
