@@ -185,7 +185,8 @@ def Tile_TopKOp : Tile_Op<"top_k", [Pure]> {
     `tile-assign-layouts` sets aside.
 
     How long it takes depends on the values: of groups of them, all that are at least
-    the smallest of the groups' fourth (or second) greatest are compared with each other.
+    the smallest of the groups' fourth greatest (second; of one result, greatest) are
+    compared with each other.
 
     ```mlir
     %best, %which = tile.top_k %v, %i

@@ -87,8 +87,9 @@ struct LdsUse {
 /// upwards, within the largest power of two that divides the row stride. Tried
 /// are, of the row bits in which lanes of one phase differ and in this order:
 /// no swizzle; w such bits that follow each other, to the address bits from 16
-/// bytes upwards, for all w; all maps of them (lowest first) to masks as far as
-/// 2^16 maps go.
+/// bytes upwards, for all w; where maps of all of them to masks are more than
+/// 2^16, the maps to masks of one address bit or none, if those are not more;
+/// all maps of them (lowest first) to masks as far as 2^16 maps go.
 /// Returns nullopt when none of these is free of conflicts; an error as for
 /// bankConflicts.
 llvm::Expected<std::optional<LdsLayout>>
