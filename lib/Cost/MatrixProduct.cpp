@@ -22,7 +22,8 @@ static constexpr double productsPerClock16 = 2048.0;
 // Elements along k of one instruction for operands of 16 bits.
 static constexpr double instructionDepth = 32.0;
 // Registers for addresses and other scalars of a lane, and those that
-// instructions can name besides accumulation registers.
+// instructions can name besides accumulation registers, of which there are as
+// many.
 static constexpr unsigned otherRegisters = 32;
 static constexpr unsigned mostRegisters = 256;
 // Bytes of a sum.
@@ -141,20 +142,23 @@ std::optional<unsigned> ProductCost::resident() const {
                          : double(tile.stages) * tile.k / tile.wavesK;
     return waveBytes * depth / (64.0 * 4.0);
   };
-  double accumulators = tile.m * columns / (64.0 * sharing);
-  double registers = accumulators + registersFor(tile.lhsInLds, waveLhs()) +
-                     registersFor(tile.rhsInLds, waveRhs()) + otherRegisters;
+  double registers = tile.m * columns / (64.0 * sharing) + otherRegisters;
+  double operands = registersFor(tile.lhsInLds, waveLhs()) +
+                    registersFor(tile.rhsInLds, waveRhs());
+  bool isFull = registers + operands > mostRegisters;
+  double agprs = tile.readsIntoAgprs && isFull ? operands : 0.0;
+  registers += operands - agprs;
   double ldsBytes = (tile.lhsInLds ? lhsStages() * lhsTile() : 0.0) +
                     (tile.rhsInLds ? tile.stages * rhsTile() : 0.0);
   if (tile.wavesK > 1) {
     ldsBytes = std::max(ldsBytes, tile.m * tile.n * sumBytes * tile.wavesK);
   }
-  if (registers > mostRegisters || ldsBytes > facts.ldsBytes) {
+  if (std::max(registers, agprs) > mostRegisters || ldsBytes > facts.ldsBytes) {
     return std::nullopt;
   }
-  unsigned count = target.workgroupsPerCu(static_cast<unsigned>(registers), 0,
-                                          static_cast<uint64_t>(ldsBytes),
-                                          waves * target.waveSize());
+  unsigned count = target.workgroupsPerCu(
+      static_cast<unsigned>(registers), static_cast<unsigned>(agprs),
+      static_cast<uint64_t>(ldsBytes), waves * target.waveSize());
   return count ? std::optional(count) : std::nullopt;
 }
 

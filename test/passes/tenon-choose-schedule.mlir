@@ -280,6 +280,28 @@ func.func @fp8(%x: memref<?x4096xf8E4M3FN, strided<[?, 1]>>,
 
 // -----
 
+// 512 rows by packed FP4 weights: three rows of tall tiles are one for nearly every
+// compute unit, and the weights go into the accumulation registers of four waves.
+// CHECK-LABEL: func.func @tall
+// CHECK: schedules = [{lds = "x", stages = 3 : i64, tile = [192, 256, 256], waves = [1, 4]},
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @tall(%x: memref<?x16384xf4E2M1FN, strided<[?, 1]>>,
+    %weights: memref<20480x16384xf4E2M1FN, #tenon.weight_layout<packed>>,
+    %xs: memref<?x512xf8E8M0FNU, #tenon.weight_layout<packed>>,
+    %ws: memref<20480x512xf8E8M0FNU, #tenon.weight_layout<packed>>,
+    %out: memref<?x20480xbf16, strided<[?, 1]>>) {
+  tenon.gemm x(%x : memref<?x16384xf4E2M1FN, strided<[?, 1]>>)
+    weights(%weights : memref<20480x16384xf4E2M1FN, #tenon.weight_layout<packed>>)
+    x_scale(%xs : memref<?x512xf8E8M0FNU, #tenon.weight_layout<packed>>)
+    weight_scale(%ws : memref<20480x512xf8E8M0FNU, #tenon.weight_layout<packed>>)
+    out(%out : memref<?x20480xbf16, strided<[?, 1]>>)
+    {epilogue = #tenon<epilogue none>, expected_tokens = 512 : i64}
+  return
+}
+}
+
+// -----
+
 // 81 tiles of many steps: evenly shared steps are among the schedules.
 // CHECK-LABEL: func.func @shared_steps
 // CHECK: stream_k = 256 : i64

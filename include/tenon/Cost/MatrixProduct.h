@@ -43,6 +43,9 @@ struct MatrixTile {
   /// into registers itself.
   bool lhsInLds = false;
   bool rhsInLds = false;
+  /// Operands that waves read into registers may lie in accumulation registers,
+  /// which leaves the others to the sums.
+  bool readsIntoAgprs = false;
 };
 
 /// Workgroups of \p tile that a compute unit holds as far as the operands'

@@ -13,6 +13,11 @@ using namespace mlir;
 using namespace tenon;
 using namespace tenon::kernels::dense;
 
+/// Whether sums of tiles of \p rows are so many that weights which waves read
+/// themselves go into accumulation registers. One wave on a SIMD has as many of
+/// these as others; tiles of other heights keep to half of both, for two waves.
+static bool isTall(int64_t rows) { return rows == 160 || rows == 192; }
+
 /// The variants of schedules of \p ranked, times with the fastest first, that
 /// seldom win (decision 0010), for whoever measures: two groups
 /// of waves in turn, and what is asked of the register allocator. \p sumsOf:
@@ -103,6 +108,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     tile.lhsStages = schedule.stagesOfX.value_or(0);
     tile.lhsInLds = schedule.stagesX;
     tile.rhsInLds = schedule.stagesWeights;
+    tile.readsIntoAgprs = isTall(schedule.tileM);
     // Gate and up are two products that share their tokens.
     tile.products = op.isGated() ? 2 : 1;
     tile.split = schedule.split;
@@ -179,7 +185,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   };
   // Copies of 16 bytes per lane fill swizzled tiles.
   bool copiesWide = llvm::is_contained(target.facts().directToLdsWidths, 16u);
-  for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 256}) {
+  for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 160, 192, 256}) {
     for (int64_t tileN : {16, 32, 48, 64, 96, 128, 256}) {
       for (int64_t wavesM : {1, 2, 4}) {
         for (int64_t wavesN : {1, 2, 4, 8}) {
@@ -210,7 +216,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
               // Sums of waves are added in a layout over powers of two.
               bool adds = wavesK == 1 || (llvm::isPowerOf2_64(tileM) &&
                                           llvm::isPowerOf2_64(tileN));
-              if (plain.waves() <= 8 && adds) {
+              if (plain.waves() <= 8 && adds && !isTall(tileM)) {
                 consider(plain);
               }
             }
@@ -227,10 +233,18 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             }
             // Packed weights are read by whole lines, each by one wave alone:
             // LDS is for x then.
-            if (op.getWeightOrder() && wavesM == 1) {
+            // Of tall tiles LLVM moves registers about where two stages take
+            // turns. What is dequantized has none left beside the most sums.
+            bool isDequantized = op.getFormat() == spec::GemmFormat::BF16MXFP4;
+            bool isCrowded =
+                isTall(tileM) && (isDequantized ? tileM > 160 : stages == 2);
+            if (op.getWeightOrder() && wavesM == 1 && !isCrowded) {
               GemmSchedule direct = staged;
               direct.stagesWeights = false;
               consider(direct);
+            }
+            if (isTall(tileM)) {
+              continue;
             }
             // Copies that are waited for in the next step must not be late.
             staged.order = stages == 2 ? "balanced" : "prefetch";
