@@ -161,7 +161,11 @@ def TileSchedule : Pass<"tile-schedule", "::tenon::tile::KernelOp"> {
       are cut into steps along k, of one instruction each, and steps into slots of a few
       instructions of each wave. A slot has its share of the products of its step, of the
       reads of the step after it, and of the copies that stand before the products, in
-      the order of these. Sums are added up in the same order.
+      the order of these. Sums are added up in the same order. Products that have an
+      operand in registers are not cut along k, and what they read of LDS comes first:
+      the copies are spread over their first half, and over the second the loads of
+      registers that only later steps use, each with `tile.order_fence` around it. So
+      it is with the orders below, but `"ping-pong"`, which does not take them.
     - `"prefetch"`: so, and in a loop that carries the sums the products of the last step
       stand at the head of the next iteration, while the reads behind the barrier are
       under way. The operands of that step are carried in registers. Of products with

@@ -38,6 +38,12 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
     }
   }
 
+  static bool isThere(tile::MmaOp product, Value value) {
+    Operation *maker = value ? value.getDefiningOp() : nullptr;
+    return !maker || maker->getBlock() != product->getBlock() ||
+           maker->isBeforeInBlock(product);
+  }
+
   /// The steps along k that all products of \p interval can be cut into, or 0
   /// when they cannot take turns with anything. Those of operands that are made
   /// of codes are one step.
@@ -48,16 +54,12 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
     }
     ArrayRef<int64_t> instruction = *first.getInstruction();
     bool isCut = true;
-    auto isThere = [&](Value value) {
-      Operation *maker = value ? value.getDefiningOp() : nullptr;
-      return !maker || maker->getBlock() != first->getBlock() ||
-             maker->isBeforeInBlock(first);
-    };
     for (tile::MmaOp product : interval.products) {
       auto lhs = cast<RankedTensorType>(product.getLhs().getType());
       if (lhs.getRank() != 2 || product.getDepth() != first.getDepth() ||
           product.getInstruction() != first.getInstruction() ||
-          !llvm::all_of(product.getOperands(), isThere) ||
+          !llvm::all_of(product.getOperands(),
+                        [&](Value value) { return isThere(first, value); }) ||
           !tile::getLayout(product.getType())) {
         return 0;
       }
@@ -76,6 +78,20 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
       isCut &= ordered;
     }
     return isCut ? first.getDepth() / instruction[1] : 1;
+  }
+
+  /// Whether the products of \p interval have an operand that comes from
+  /// registers, and all their operands are there before the first of them.
+  static bool readsRegisters(Interval &interval) {
+    tile::MmaOp first = interval.products.front();
+    return llvm::all_of(interval.products, [&](tile::MmaOp product) {
+      return product->getBlock() == first->getBlock() &&
+             product.getInstruction() && tile::getLayout(product.getType()) &&
+             (!schedule::readOf(product.getLhs()) ||
+              !schedule::readOf(product.getRhs())) &&
+             llvm::all_of(product.getOperands(),
+                          [&](Value value) { return isThere(first, value); });
+    });
   }
 
   static bool hasScales(Interval &interval) {
@@ -188,6 +204,13 @@ struct TileSchedule : tenon::impl::TileScheduleBase<TileSchedule> {
     bool chains =
         carries &&
         (alternates || (prefetches && !llvm::any_of(intervals, hasScales)));
+    if (!alternates) {
+      for (Interval &interval : intervals) {
+        if (readsRegisters(interval)) {
+          Interleaver(interval, 1, target, waves, balances).spread();
+        }
+      }
+    }
     SmallVector<Interleaver, 0> turns;
     for (auto [interval, count] : llvm::zip_equal(intervals, steps)) {
       if (chains || count > 1) {

@@ -156,11 +156,10 @@ void Interleaver::setPriority() {
   }
 }
 
-/// Issues what is due of the copies when one more slot begins.
-void Interleaver::issueCopies() {
+/// Issues what is due of the copies when one more of \p shares slots begins.
+void Interleaver::issueCopies(int64_t shares) {
   ++slotsDone;
-  int64_t due =
-      llvm::divideCeil(copyTotal * slotsDone, slots * steps) - copiesIssued;
+  int64_t due = llvm::divideCeil(copyTotal * slotsDone, shares) - copiesIssued;
   int64_t first = 0;
   for (Copy &copy : queue) {
     int64_t end = first + copy.instructions;
@@ -231,14 +230,14 @@ void Interleaver::turn(Step &present, Step *next) {
     tile::WavePriorityOp::create(b, loc, 0);
     meet();
     issueReads(next->reads, 0);
-    issueCopies();
+    issueCopies(slots * steps);
     return;
   }
   for (int64_t slot = 0; slot < slots; ++slot) {
     if (balances) {
       setPriority();
     }
-    issueCopies();
+    issueCopies(slots * steps);
     if (next) {
       issueReads(next->reads, slot);
     }
@@ -305,18 +304,58 @@ LogicalResult Interleaver::run() {
 SmallVector<tile::LoadOp> Interleaver::loadsAhead() {
   SmallVector<tile::LoadOp> ahead;
   tile::MmaOp first = products.front();
-  for (Operation *op = first->getPrevNode(); op && !isa<tile::BarrierOp>(op);
+  for (Operation *op = first->getPrevNode();
+       op && !isa<tile::BarrierOp, tile::StoreOp, tile::ArriveOp>(op);
        op = op->getPrevNode()) {
     auto load = dyn_cast<tile::LoadOp>(op);
     if (load && llvm::all_of(load->getUsers(), [&](Operation *user) {
           return user->getBlock() == first->getBlock() &&
-                 first->isBeforeInBlock(user);
+                 first->isBeforeInBlock(user) &&
+                 !llvm::is_contained(products, user);
         })) {
       ahead.push_back(load);
     }
   }
   std::reverse(ahead.begin(), ahead.end());
   return ahead;
+}
+
+void Interleaver::spread() {
+  Step whole;
+  whole.products = products;
+  for (tile::MmaOp product : products) {
+    sums.push_back(product.getAccumulator());
+    for (Value operand : {product.getLhs(), product.getRhs()}) {
+      whole.values.map(operand, operand);
+    }
+  }
+  // All copies are issued by the middle of the step, so that they have a whole
+  // step and a half to arrive, and the loads behind them: together they would
+  // hold up the products.
+  SmallVector<tile::LoadOp> loads = loadsAhead();
+  size_t loadsIssued = 0;
+  int64_t half = llvm::divideCeil(slots, 2);
+  for (int64_t slot = 0; slot < slots; ++slot) {
+    if (slot < half) {
+      issueCopies(half);
+    }
+    int64_t behind = std::max<int64_t>(slot + 1 - slots / 2, 0);
+    size_t due = llvm::divideCeil(loads.size() * behind, half);
+    for (; loadsIssued < due; ++loadsIssued) {
+      loads[loadsIssued]->moveBefore(products.front());
+    }
+    tile::OrderFenceOp::create(b, loc);
+    multiply(whole, slots == 1 ? DenseI64ArrayAttr()
+                               : b.getDenseI64ArrayAttr({slot, slots}));
+    tile::OrderFenceOp::create(b, loc);
+  }
+  for (auto [product, sum] : llvm::zip_equal(products, sums)) {
+    product.getResult().replaceAllUsesWith(sum);
+    product.erase();
+  }
+  for (tile::CopyToLdsOp copy : copies) {
+    copy.erase();
+  }
 }
 
 LogicalResult Interleaver::carry(MutableArrayRef<Interleaver> intervals) {

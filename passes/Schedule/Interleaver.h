@@ -41,6 +41,11 @@ public:
   /// The reads of the first step stand before its products.
   mlir::LogicalResult run();
 
+  /// Of products that have operands in registers: the copies, and the loads
+  /// into registers that only later intervals use, are spread over the
+  /// products. What these read of LDS stands before all of them.
+  void spread();
+
   /// \p intervals are all of a loop's body, each adds to the sums of the one
   /// before: the products of the last step of an interval go to the head of the
   /// next, of the last interval to that of the next iteration, beside the reads
@@ -91,7 +96,7 @@ private:
                                const layout::Layout &layout);
   /// The share of \p reads that slot \p slot of a step issues.
   void issueReads(Reads &reads, int64_t slot);
-  void issueCopies();
+  void issueCopies(int64_t shares);
   void setPriority();
   void meet();
   mlir::Value operandOf(Step &step, mlir::Value operand);

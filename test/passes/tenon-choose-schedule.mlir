@@ -283,7 +283,7 @@ func.func @fp8(%x: memref<?x4096xf8E4M3FN, strided<[?, 1]>>,
 // 512 rows by packed FP4 weights: three rows of tall tiles are one for nearly every
 // compute unit, and the weights go into the accumulation registers of four waves.
 // CHECK-LABEL: func.func @tall
-// CHECK: schedules = [{lds = "x", stages = 3 : i64, tile = [192, 256, 256], waves = [1, 4]},
+// CHECK: schedules = [{lds = "x", order = "interleave", stages = 3 : i64, tile = [192, 256, 256], waves = [1, 4]},
 module attributes {tile.target = #tile.target<"gfx950">} {
 func.func @tall(%x: memref<?x16384xf4E2M1FN, strided<[?, 1]>>,
     %weights: memref<20480x16384xf4E2M1FN, #tenon.weight_layout<packed>>,

@@ -70,6 +70,50 @@ tile.kernel @interleave(%p: !tile.ptr<bf16>, %n: i32, %sum: f32)
   tile.return
 }
 
+// The weights of this product are in registers: all it reads of LDS comes first. Of its
+// two slots the first has the copies, the second the load for the next step.
+// CHECK-LABEL: tile.kernel @registers(
+tile.kernel @registers(%p: !tile.ptr<bf16>, %n: i32, %sum: f32)
+    attributes {waves = 4 : i32, tile.schedule = "interleave"} {
+  %c0 = arith.constant 0 : i32
+  %c8 = arith.constant 8 : i32
+  %c64 = arith.constant 64 : i32
+  %v = tile.view %p strides [32, 1] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %w = tile.view %p strides [1, 32] bytes %n : !tile.ptr<bf16> -> !tile.view<2 x bf16>
+  %zero = arith.constant dense<0.0> : tensor<256x128xf32, #wide_sums>
+  %a = tile.alloc_lds at 0 : !tile.lds<256x32xbf16>
+  %a2 = tile.alloc_lds at 16384 : !tile.lds<256x32xbf16>
+  %w0 = tile.load %w[%c0, %c0] : !tile.view<2 x bf16> -> tensor<32x128xbf16, #wide_rhs>
+  // CHECK: scf.for
+  %out:2 = scf.for %k = %c0 to %c64 step %c8
+      iter_args(%sums = %zero, %weights = %w0)
+      -> (tensor<256x128xf32, #wide_sums>, tensor<32x128xbf16, #wide_rhs>) : i32 {
+    // CHECK: tile.barrier
+    // CHECK-NEXT: tile.lds_load
+    // CHECK-NEXT: tile.copy_to_lds {{.*}} {part = array<i64: 0, 4>}
+    // CHECK-NEXT: tile.copy_to_lds {{.*}} {part = array<i64: 1, 4>}
+    // CHECK-NEXT: tile.copy_to_lds {{.*}} {part = array<i64: 2, 4>}
+    // CHECK-NEXT: tile.copy_to_lds {{.*}} {part = array<i64: 3, 4>}
+    // CHECK-NEXT: tile.order_fence
+    // CHECK-NEXT: %[[HALF:.*]] = tile.mma {{.*}} part = array<i64: 0, 2>
+    // CHECK-NEXT: tile.order_fence
+    // CHECK-NEXT: %[[NEXT:.*]] = tile.load
+    // CHECK-NEXT: tile.order_fence
+    // CHECK-NEXT: %[[ALL:.*]] = tile.mma %{{.*}}, %{{.*}}, %[[HALF]] {{.*}} part = array<i64: 1, 2>
+    // CHECK-NEXT: tile.order_fence
+    // CHECK-NEXT: scf.yield %[[ALL]], %[[NEXT]]
+    tile.barrier
+    %t = tile.copy_to_lds %v[%c0, %c0], %a2 : !tile.view<2 x bf16>, !tile.lds<256x32xbf16> -> !tile.token
+    %next = tile.load %w[%k, %c0] : !tile.view<2 x bf16> -> tensor<32x128xbf16, #wide_rhs>
+    %x = tile.lds_load %a : !tile.lds<256x32xbf16> -> tensor<256x32xbf16, #wide_lhs>
+    %d = tile.mma %x, %weights, %sums
+        {instruction = array<i64: 32, 16>, waves = array<i64: 2, 2>}
+        : tensor<256x32xbf16, #wide_lhs>, tensor<32x128xbf16, #wide_rhs>, tensor<256x128xf32, #wide_sums>
+    scf.yield %d, %next : tensor<256x128xf32, #wide_sums>, tensor<32x128xbf16, #wide_rhs>
+  }
+  tile.return
+}
+
 // Nothing without the attribute.
 // CHECK-LABEL: tile.kernel @none(
 tile.kernel @none(%p: !tile.ptr<bf16>, %n: i32) attributes {waves = 4 : i32} {

@@ -150,6 +150,10 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       schedule.group = split == 1 ? group : 0;
       considerOne(schedule);
     }
+    // Tall tiles leave no registers for the addresses of a walk.
+    if (isTall(schedule.tileM)) {
+      return;
+    }
     // As many workgroups as the chip holds at a time walk over the tiles.
     schedule.split = 1;
     schedule.group = group;
@@ -234,13 +238,18 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             // Packed weights are read by whole lines, each by one wave alone:
             // LDS is for x then.
             // Of tall tiles LLVM moves registers about where two stages take
-            // turns. What is dequantized has none left beside the most sums.
+            // turns, and finds none for a fourth. What is dequantized has none
+            // left beside the most sums.
             bool isDequantized = op.getFormat() == spec::GemmFormat::BF16MXFP4;
             bool isCrowded =
-                isTall(tileM) && (isDequantized ? tileM > 160 : stages == 2);
+                isTall(tileM) && (isDequantized ? tileM > 160 : stages != 3);
             if (op.getWeightOrder() && wavesM == 1 && !isCrowded) {
               GemmSchedule direct = staged;
               direct.stagesWeights = false;
+              // Loads in a row would hold up the only wave of a SIMD.
+              if (isTall(tileM) && !isDequantized) {
+                direct.order = "interleave";
+              }
               consider(direct);
             }
             if (isTall(tileM)) {
