@@ -164,7 +164,7 @@ def TileSchedule : Pass<"tile-schedule", "::tenon::tile::KernelOp"> {
       the order of these. Sums are added up in the same order. Products that have an
       operand in registers are not cut along k, and what they read of LDS comes first:
       the copies are spread over their first half, and over the second the loads of
-      registers that only later steps use, each with `tile.order_fence` around it. So
+      registers that only later steps use, with a `tile.order_fence` behind them all. So
       it is with the orders below, but `"ping-pong"`, which does not take them.
     - `"prefetch"`: so, and in a loop that carries the sums the products of the last step
       stand at the head of the next iteration, while the reads behind the barrier are

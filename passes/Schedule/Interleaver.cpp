@@ -344,11 +344,12 @@ void Interleaver::spread() {
     for (; loadsIssued < due; ++loadsIssued) {
       loads[loadsIssued]->moveBefore(products.front());
     }
-    tile::OrderFenceOp::create(b, loc);
     multiply(whole, slots == 1 ? DenseI64ArrayAttr()
                                : b.getDenseI64ArrayAttr({slot, slots}));
-    tile::OrderFenceOp::create(b, loc);
   }
+  // Between the slots LLVM finds registers without moves only where it may move
+  // a product past a load.
+  tile::OrderFenceOp::create(b, loc);
   for (auto [product, sum] : llvm::zip_equal(products, sums)) {
     product.getResult().replaceAllUsesWith(sum);
     product.erase();

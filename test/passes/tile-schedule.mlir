@@ -94,11 +94,8 @@ tile.kernel @registers(%p: !tile.ptr<bf16>, %n: i32, %sum: f32)
     // CHECK-NEXT: tile.copy_to_lds {{.*}} {part = array<i64: 1, 4>}
     // CHECK-NEXT: tile.copy_to_lds {{.*}} {part = array<i64: 2, 4>}
     // CHECK-NEXT: tile.copy_to_lds {{.*}} {part = array<i64: 3, 4>}
-    // CHECK-NEXT: tile.order_fence
     // CHECK-NEXT: %[[HALF:.*]] = tile.mma {{.*}} part = array<i64: 0, 2>
-    // CHECK-NEXT: tile.order_fence
     // CHECK-NEXT: %[[NEXT:.*]] = tile.load
-    // CHECK-NEXT: tile.order_fence
     // CHECK-NEXT: %[[ALL:.*]] = tile.mma %{{.*}}, %{{.*}}, %[[HALF]] {{.*}} part = array<i64: 1, 2>
     // CHECK-NEXT: tile.order_fence
     // CHECK-NEXT: scf.yield %[[ALL]], %[[NEXT]]
