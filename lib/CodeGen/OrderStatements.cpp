@@ -1,5 +1,4 @@
-//===- OrderStatements.cpp - statements that keep accesses in order -*- C++
-//-*-//
+//===- OrderStatements.cpp - statements that keep order ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OrderStatements.h"

@@ -1,4 +1,4 @@
-//===- OrderStatements.h - statements that keep accesses in order -*- C++ -*-=//
+//===- OrderStatements.h - statements that keep order -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_LIB_CODEGEN_ORDERSTATEMENTS_H
