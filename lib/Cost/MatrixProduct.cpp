@@ -108,6 +108,7 @@ private:
   }
   double matrixClocks(double together) const;
   double l1Clocks() const;
+  double scaleLines() const;
   double ldsClocks() const;
   double unitClocks(double rounds, double together) const;
   double l2StepClocks(double together) const;
@@ -178,7 +179,17 @@ double ProductCost::l1Clocks() const {
                : sharing * waveBytes * steps * tile.k / timing.l1BytesPerClock;
   };
   return clocksOf(tile.lhsInLds, lhsTile(), waveLhs()) +
-         clocksOf(tile.rhsInLds, rhsTile(), waveRhs());
+         clocksOf(tile.rhsInLds, rhsTile(), waveRhs()) +
+         scaleLines() * facts.l1LineBytes / timing.l1BytesPerClock;
+}
+
+/// Lines of the L1 that waves touch for row-major scales of the left operand.
+double ProductCost::scaleLines() const {
+  if (tile.lhsScaleDepth == 0) {
+    return 0.0;
+  }
+  double accesses = ceilDiv(tile.k / tile.wavesK, tile.lhsScaleDepth);
+  return accesses * tile.m * tile.wavesN * tile.wavesK * steps;
 }
 
 double ProductCost::ldsClocks() const {

@@ -346,6 +346,10 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
       return failure();
     }
     widths.push_back(keptWidth(arg, layout->numRegisters()));
+    if (init.getDefiningOp<tile::LoadOp>() && isForProducts(init) &&
+        isForProducts(arg)) {
+      widths.back() = parts(init).width;
+    }
     llvm::append_range(initial, repack(parts(init), widths.back()).values);
   }
   Value end = scalars.lookup(loop.getUpperBound());

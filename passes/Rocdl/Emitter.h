@@ -203,6 +203,10 @@ private:
   MfmaForm mfmaForm(tile::MmaOp op, unsigned rowDim);
   /// The vector width in which \p tile is kept between operations.
   unsigned keptWidth(mlir::Value tile, int64_t registers);
+  /// Whether products alone take \p tile, now or in later iterations. They join
+  /// what was loaded in parts of registers: joining waits for the loads, which
+  /// a loop may have in flight across iterations.
+  static bool isForProducts(mlir::Value tile);
 
   // Memory.cpp
   mlir::LogicalResult emitView(tile::ViewOp op);

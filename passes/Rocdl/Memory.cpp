@@ -57,9 +57,9 @@ LogicalResult Emitter::emitView(tile::ViewOp op) {
   view.elementBytes = bits / 8;
   for (OpFoldResult stride : op.getMixedStrides()) {
     view.strideDivisors.push_back(knownDivisor(stride));
-    if (auto attr = dyn_cast<Attribute>(stride)) {
-      view.strideBytes.push_back(b.getI64IntegerAttr(
-          cast<IntegerAttr>(attr).getInt() * view.elementBytes));
+    if (std::optional<int64_t> known = getConstantIntValue(stride)) {
+      view.strideBytes.push_back(
+          b.getI64IntegerAttr(*known * view.elementBytes));
     } else {
       Value scaled = LLVM::MulOp::create(
           b, loc, scalars.lookup(cast<Value>(stride)), i32(view.elementBytes));
@@ -542,6 +542,9 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
     loaded.values.push_back(typed);
   }
   unsigned kept = keptWidth(op.getResult(), layout->numRegisters());
+  if (isForProducts(op.getResult())) {
+    kept = loaded.width;
+  }
   if (kept != loaded.width && kept <= 2) {
     SmallVector<Value> elements;
     for (Value vector : loaded.values) {

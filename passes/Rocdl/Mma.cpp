@@ -63,6 +63,11 @@ unsigned Emitter::keptWidth(Value tile, int64_t registers) {
   return width;
 }
 
+bool Emitter::isForProducts(Value tile) {
+  return llvm::all_of(tile.getUsers(),
+                      llvm::IsaPred<tile::MmaOp, scf::ForOp, scf::YieldOp>);
+}
+
 /// The name of the instruction [mn, k] on elements of \p type, empty when there
 /// is none.
 static std::string mfmaName(ArrayRef<int64_t> instruction, Type type) {

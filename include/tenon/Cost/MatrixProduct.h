@@ -46,6 +46,10 @@ struct MatrixTile {
   /// Operands that waves read into registers may lie in accumulation registers,
   /// which leaves the others to the sums.
   bool readsIntoAgprs = false;
+  /// Elements along k whose scales a wave reads from row-major ones by one
+  /// access, which touches a line for each row of the left operand; 0: packed
+  /// scales, or none.
+  unsigned lhsScaleDepth = 0;
 };
 
 /// Workgroups of \p tile that a compute unit holds as far as the operands'

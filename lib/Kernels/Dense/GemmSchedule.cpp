@@ -94,6 +94,11 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
 
   // Scales go into registers, which have the stages of the loop.
   bool hasScales = hasBlockScales(op);
+  // Packed weights fix which blocks of K a lane has: of row-major scales one by
+  // one. Others leave it a word of four.
+  bool hasScaleRows = op.hasBlockScaledX() && !op.hasPackedXScale();
+  unsigned scaleDepth =
+      !hasScaleRows ? 0 : instructionDepth(op) * (op.getWeightOrder() ? 1 : 4);
 
   SmallVector<std::pair<double, GemmSchedule>> ranked;
   auto tileOf = [&](const GemmSchedule &schedule) {
@@ -109,6 +114,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     tile.lhsInLds = schedule.stagesX;
     tile.rhsInLds = schedule.stagesWeights;
     tile.readsIntoAgprs = isTall(schedule.tileM);
+    tile.lhsScaleDepth = scaleDepth;
     // Gate and up are two products that share their tokens.
     tile.products = op.isGated() ? 2 : 1;
     tile.split = schedule.split;
@@ -189,13 +195,21 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   };
   // Copies of 16 bytes per lane fill swizzled tiles.
   bool copiesWide = llvm::is_contained(target.facts().directToLdsWidths, 16u);
+  bool isDequantized = op.getFormat() == spec::GemmFormat::BF16MXFP4;
   for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 160, 192, 256}) {
+    // Scales that come one by one take the registers that tall tiles lack.
+    if (isTall(tileM) && hasScaleRows) {
+      continue;
+    }
     for (int64_t tileN : {16, 32, 48, 64, 96, 128, 256}) {
       for (int64_t wavesM : {1, 2, 4}) {
         for (int64_t wavesN : {1, 2, 4, 8}) {
           // Eight share columns where each reads packed weights of its own;
-          // more rows than 128 would not leave registers for these.
-          bool readsOwn = wavesM == 1 && tileM <= 128 && op.getWeightOrder();
+          // more rows than 128 would not leave registers for these, nor more
+          // than 96 for what is dequantized, of which a whole step is there.
+          int64_t mostOwn = isDequantized ? 96 : 128;
+          bool readsOwn =
+              wavesM == 1 && tileM <= mostOwn && op.getWeightOrder();
           if (wavesN == 8 && !readsOwn) {
             continue;
           }
@@ -240,9 +254,9 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             // Of tall tiles LLVM moves registers about where two stages take
             // turns, and finds none for a fourth. What is dequantized has none
             // left beside the most sums.
-            bool isDequantized = op.getFormat() == spec::GemmFormat::BF16MXFP4;
             bool isCrowded =
-                isTall(tileM) && (isDequantized ? tileM > 160 : stages != 3);
+                isTall(tileM) &&
+                (isDequantized ? tileM > 160 || stages > 3 : stages != 3);
             if (op.getWeightOrder() && wavesM == 1 && !isCrowded) {
               GemmSchedule direct = staged;
               direct.stagesWeights = false;
