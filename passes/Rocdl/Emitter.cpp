@@ -346,8 +346,7 @@ LogicalResult Emitter::emitFor(scf::ForOp loop) {
       return failure();
     }
     widths.push_back(keptWidth(arg, layout->numRegisters()));
-    if (init.getDefiningOp<tile::LoadOp>() && isForProducts(init) &&
-        isForProducts(arg)) {
+    if (joinedLate.contains(init) && isForProducts(arg)) {
       widths.back() = parts(init).width;
     }
     llvm::append_range(initial, repack(parts(init), widths.back()).values);

@@ -203,10 +203,12 @@ private:
   MfmaForm mfmaForm(tile::MmaOp op, unsigned rowDim);
   /// The vector width in which \p tile is kept between operations.
   unsigned keptWidth(mlir::Value tile, int64_t registers);
-  /// Whether products alone take \p tile, now or in later iterations. They join
-  /// what was loaded in parts of registers: joining waits for the loads, which
-  /// a loop may have in flight across iterations.
+  /// Whether products alone take \p tile, now or in later iterations.
   static bool isForProducts(mlir::Value tile);
+  bool hasRoomForParts(mlir::scf::ForOp loop);
+  /// Whether \p tile, of which accesses load parts of registers, is joined to
+  /// whole ones by the products that take it.
+  bool joinsLate(mlir::Value tile);
 
   // Memory.cpp
   mlir::LogicalResult emitView(tile::ViewOp op);
@@ -365,6 +367,10 @@ private:
 
   mlir::IRMapping scalars;
   llvm::DenseMap<mlir::Value, Parts> tiles;
+  /// Tiles loaded in parts of registers that the products which take them join:
+  /// joining waits for the loads, which a loop may have in flight across its
+  /// iterations.
+  llvm::DenseSet<mlir::Value> joinedLate;
   llvm::DenseMap<mlir::Value, BufferView> views;
   llvm::SmallVector<std::pair<ReplicaMask, std::function<void()>>> waiting;
   llvm::DenseMap<mlir::Operation *, ReplicaMask> sunk;

@@ -542,8 +542,10 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
     loaded.values.push_back(typed);
   }
   unsigned kept = keptWidth(op.getResult(), layout->numRegisters());
-  if (isForProducts(op.getResult())) {
+  constexpr unsigned dword = 4;
+  if (loaded.width * view.elementBytes < dword && joinsLate(op.getResult())) {
     kept = loaded.width;
+    joinedLate.insert(op.getResult());
   }
   if (kept != loaded.width && kept <= 2) {
     SmallVector<Value> elements;

@@ -68,6 +68,32 @@ bool Emitter::isForProducts(Value tile) {
                       llvm::IsaPred<tile::MmaOp, scf::ForOp, scf::YieldOp>);
 }
 
+/// Whether what \p loop carries leaves room for parts of registers in a
+/// register each.
+bool Emitter::hasRoomForParts(scf::ForOp loop) {
+  // Operands of the iteration itself, addresses and LLVM take the others.
+  constexpr double mostCarried = 0.4;
+  int64_t bits = 0;
+  for (Value init : loop.getInitArgs()) {
+    if (auto type = dyn_cast<RankedTensorType>(init.getType())) {
+      bits += tile::getLayout(type).getLayout().numRegisters() *
+              type.getElementTypeBitWidth();
+    }
+  }
+  unsigned waves =
+      llvm::divideCeil(unsigned(kernel.getWaves()), target.facts().simdsPerCu);
+  return double(bits) / 32 <= mostCarried * target.maxVgprsForWaves(waves);
+}
+
+bool Emitter::joinsLate(Value tile) {
+  return isForProducts(tile) &&
+         llvm::all_of(tile.getUsers(), [&](Operation *user) {
+           auto loop = dyn_cast<scf::ForOp>(
+               isa<scf::YieldOp>(user) ? user->getParentOp() : user);
+           return !loop || hasRoomForParts(loop);
+         });
+}
+
 /// The name of the instruction [mn, k] on elements of \p type, empty when there
 /// is none.
 static std::string mfmaName(ArrayRef<int64_t> instruction, Type type) {

@@ -241,6 +241,12 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             GemmSchedule staged = plain;
             staged.wavesK = 1;
             staged.tileK = stepDepth;
+            if (isTall(tileM) && hasScales && !isDequantized) {
+              // Of a word of packed scales no part is left for another step.
+              staged.tileK = std::max(stepDepth, 2 * instructionDepth(op));
+            }
+            // Lines of a row of x in a step.
+            int64_t lines = staged.tileK * product.lhsBits / (8 * 128);
             staged.stagesX = staged.stagesWeights = true;
             bool copiesWhole =
                 stepBytes(staged, tileM, op.getX()) % copyBytes(staged) == 0 &&
@@ -251,12 +257,12 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
             }
             // Packed weights are read by whole lines, each by one wave alone:
             // LDS is for x then.
-            // Of tall tiles LLVM moves registers about where two stages take
-            // turns, and finds none for a fourth. What is dequantized has none
+            // Of tall tiles LLVM moves registers about where two short stages
+            // take turns, and finds none for more. What is dequantized has none
             // left beside the most sums.
-            bool isCrowded =
-                isTall(tileM) &&
-                (isDequantized ? tileM > 160 || stages > 3 : stages != 3);
+            bool isCrowded = isTall(tileM) &&
+                             (isDequantized ? tileM > 160 || stages > 3
+                                            : stages != (lines > 1 ? 2 : 3));
             if (op.getWeightOrder() && wavesM == 1 && !isCrowded) {
               GemmSchedule direct = staged;
               direct.stagesWeights = false;
