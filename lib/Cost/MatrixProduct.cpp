@@ -68,13 +68,18 @@ public:
     double tiles = tilesM * tilesN;
     if (tile.streamK) {
       workgroups = std::min<double>(tile.streamK, tiles * stepsOfTile);
-      steps = std::ceil(tiles * stepsOfTile / workgroups);
+      double rounds = std::floor(tiles / workgroups);
+      double shared = tiles - rounds * workgroups;
+      runSteps = std::ceil(shared * stepsOfTile / workgroups);
+      steps = rounds * stepsOfTile + runSteps;
       ofWorkgroup = std::max(1.0, tiles / workgroups);
       shares = std::ceil(workgroups / tiles);
-      // The ends of a run are parts of tiles unless runs are whole tiles.
-      bool cuts = steps * workgroups != tiles * stepsOfTile ||
-                  std::fmod(steps, stepsOfTile) != 0;
-      summands = cuts ? shares + 1 : 1;
+      if (shared > 0) {
+        // The ends of a run are parts of tiles unless runs are whole tiles.
+        bool cuts = runSteps * workgroups != shared * stepsOfTile ||
+                    std::fmod(runSteps, stepsOfTile) != 0;
+        summands = cuts ? std::ceil(workgroups / shared) + 1 : 1;
+      }
     } else if (tile.persistent) {
       workgroups = std::min<double>(tile.persistent, tiles);
       ofWorkgroup = std::ceil(tiles / workgroups);
@@ -132,6 +137,7 @@ private:
   double ofWorkgroup = 1; ///< tiles that it has one after the other
   double shares = 1;      ///< workgroups that have steps of a tile
   double summands = 1;    ///< of a tile that several have
+  double runSteps = 0;    ///< of a workgroup, those in tiles that several have
 };
 } // namespace
 
@@ -255,7 +261,7 @@ double ProductCost::fabricClocks() const {
   double rhsPieces =
       ownColumns ? tilesN / dies * shares : std::min(tilesN * shares, onDie);
   double lhsPieces = std::min(tilesM * shares, onDie);
-  if (tile.streamK && summands > 1) {
+  if (tile.streamK && summands > 1 && runSteps == steps) {
     // Runs are each at another place along k: what one has fetched no other
     // finds in the L2.
     rhsPieces = lhsPieces = onDie;
@@ -317,7 +323,7 @@ std::optional<double> ProductCost::seconds() const {
   double body = std::max({unitClocks(rounds, together), l2Clocks(together),
                           fabricClocks(), memoryClocks()});
   if (tile.streamK && summands > 1) {
-    body *= cutRuns;
+    body *= 1 + (cutRuns - 1) * runSteps / steps;
   }
   // Half of what begins and ends a round, or a tile, hides behind other
   // workgroups. (Workgroups that walk start once, but start their next tile

@@ -206,9 +206,9 @@ private:
   /// Whether products alone take \p tile, now or in later iterations.
   static bool isForProducts(mlir::Value tile);
   bool hasRoomForParts(mlir::scf::ForOp loop);
-  /// Whether \p tile, of which accesses load parts of registers, is joined to
-  /// whole ones by the products that take it.
-  bool joinsLate(mlir::Value tile);
+  /// Whether what \p load gives, if its accesses load parts of registers, is
+  /// joined to whole ones by the products that take it, in a loop.
+  bool joinsLate(tile::LoadOp load);
 
   // Memory.cpp
   mlir::LogicalResult emitView(tile::ViewOp op);

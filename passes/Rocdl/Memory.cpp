@@ -543,7 +543,7 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   }
   unsigned kept = keptWidth(op.getResult(), layout->numRegisters());
   constexpr unsigned dword = 4;
-  if (loaded.width * view.elementBytes < dword && joinsLate(op.getResult())) {
+  if (loaded.width * view.elementBytes < dword && joinsLate(op)) {
     kept = loaded.width;
     joinedLate.insert(op.getResult());
   }

@@ -85,13 +85,23 @@ bool Emitter::hasRoomForParts(scf::ForOp loop) {
   return double(bits) / 32 <= mostCarried * target.maxVgprsForWaves(waves);
 }
 
-bool Emitter::joinsLate(Value tile) {
-  return isForProducts(tile) &&
-         llvm::all_of(tile.getUsers(), [&](Operation *user) {
-           auto loop = dyn_cast<scf::ForOp>(
-               isa<scf::YieldOp>(user) ? user->getParentOp() : user);
-           return !loop || hasRoomForParts(loop);
-         });
+bool Emitter::joinsLate(tile::LoadOp load) {
+  Value tile = load.getResult();
+  SmallVector<scf::ForOp> loops;
+  for (Operation *user : tile.getUsers()) {
+    Operation *carrier = isa<scf::YieldOp>(user) ? user->getParentOp() : user;
+    if (auto loop = dyn_cast<scf::ForOp>(carrier)) {
+      loops.push_back(loop);
+    }
+  }
+  if (auto around = dyn_cast<scf::ForOp>(load->getParentOp());
+      around &&
+      llvm::any_of(around.getResultTypes(), llvm::IsaPred<RankedTensorType>)) {
+    loops.push_back(around);
+  }
+  return !loops.empty() && isForProducts(tile) &&
+         llvm::all_of(loops,
+                      [&](scf::ForOp loop) { return hasRoomForParts(loop); });
 }
 
 /// The name of the instruction [mn, k] on elements of \p type, empty when there

@@ -221,24 +221,29 @@ void GemmKernel::writePersistent() {
   finish(product.accumulate());
 }
 
-/// A run of the steps of all tiles.
+/// Whole tiles, and a run of the steps of those that are left.
 void GemmKernel::writeStream() {
   Value place = t.workgroupId(0);
-  if (schedule.group > 0) {
+  bool isGrouped = schedule.group > 0;
+  if (isGrouped) {
     place = dieOrder().placeOf(place, args["workgroups"]);
   }
   StreamWalk walk(t, schedule, args, place);
-  auto loop = t.create<scf::ForOp>(walk.firstTile, walk.endTile, t.i32(1));
+  auto loop = t.create<scf::ForOp>(t.i32(0), walk.turns, t.i32(1));
   OpBuilder::InsertionGuard guard(t.builder());
   enterWalk(loop);
-  Value number = loop.getInductionVar();
-  if (schedule.group > 0) {
+  Value turn = loop.getInductionVar();
+  Value number = walk.tileOf(turn, [&](Value number, Value total) {
+    return isGrouped ? dieOrder().placeOf(number, total) : number;
+  });
+  if (isGrouped) {
     auto [tileX, tileY] = dieOrder().tileAt(number);
     locate(tileX, tileY);
   } else {
     locateNumber(number);
   }
-  DepthRange range = walk.enter(number, product.depth, product.traits.depth);
+  DepthRange range =
+      walk.enter(turn, number, product.depth, product.traits.depth);
   walk.finish(
       product.accumulate(range), rows, [&](ValueRange sums) { finish(sums); },
       [&](ValueRange totals, Value firstRow) { finishRows(totals, firstRow); });

@@ -38,12 +38,16 @@ Value dense::passWalk(PlanBuilder &plan, KernelArguments &arguments,
   plan.require(arith::CmpIPredicate::slt, total,
                plan.constant(int64_t(1) << 31),
                "the steps of all tiles must be less than 2^31");
-  Value workgroups = plan.min(plan.constant(schedule.streamK), total);
-  Value run = plan.floorDiv(total, plan.max(workgroups, one));
+  Value walkers = plan.constant(schedule.streamK);
+  Value workgroups = plan.min(walkers, total);
+  Value rounds = plan.floorDiv(tiles, walkers);
+  Value shared = plan.mul(plan.sub(tiles, plan.mul(rounds, walkers)), steps);
+  Value run = plan.floorDiv(shared, plan.max(workgroups, one));
   arguments.scalar32("workgroups", workgroups);
   arguments.scalar32("steps", steps);
+  arguments.scalar32("rounds", rounds);
   arguments.scalar32("run", run);
-  arguments.scalar32("longer", plan.sub(total, plan.mul(run, workgroups)));
+  arguments.scalar32("longer", plan.sub(shared, plan.mul(run, workgroups)));
   arguments.workspace("arrivals", arguments.builder().getI32Type(),
                       plan.mul(tiles, plan.constant(4)), /*zero=*/true);
   int64_t bytes = slotsOfRun * parts * tileBytes(schedule);
@@ -68,38 +72,63 @@ static Value equal(TileBuilder &t, Value a, Value b) {
 StreamWalk::StreamWalk(TileBuilder &t, const GemmSchedule &schedule,
                        const llvm::StringMap<Value> &args, Value place)
     : t(t), schedule(schedule), args(args), place(place) {
+  wholeTiles = t.mul(args.lookup("rounds"), args.lookup("workgroups"));
+  sharedBegin = t.mul(wholeTiles, args.lookup("steps"));
   auto beginOf = [&](Value number) {
-    return t.add(t.mul(number, args.lookup("run")),
-                 least(t, number, args.lookup("longer")));
+    Value before = t.add(t.mul(number, args.lookup("run")),
+                         least(t, number, args.lookup("longer")));
+    return t.add(sharedBegin, before);
   };
   runBegin = beginOf(place);
   runEnd = beginOf(t.add(place, t.i32(1)));
   auto tileOf = [&](Value step) -> Value {
     return t.create<arith::DivUIOp>(step, args.lookup("steps"));
   };
-  firstTile = tileOf(runBegin);
-  endTile = t.add(tileOf(minus(t, runEnd, t.i32(1))), t.i32(1));
+  firstShared = tileOf(runBegin);
+  Value endShared = t.add(tileOf(minus(t, runEnd, t.i32(1))), t.i32(1));
+  Value count = t.select(equal(t, runBegin, runEnd), t.i32(0),
+                         minus(t, endShared, firstShared));
+  turns = t.add(args.lookup("rounds"), count);
 }
 
-DepthRange StreamWalk::enter(Value number, Value depth,
+Value StreamWalk::isWhole(Value turn) {
+  return t.create<arith::CmpIOp>(arith::CmpIPredicate::slt, turn,
+                                 args.lookup("rounds"));
+}
+
+Value StreamWalk::tileOf(Value turn,
+                         llvm::function_ref<Value(Value, Value)> placeOf) {
+  Value number =
+      t.add(t.workgroupId(0), t.mul(turn, args.lookup("workgroups")));
+  Value shared = t.add(firstShared, minus(t, turn, args.lookup("rounds")));
+  return t.select(isWhole(turn), placeOf(number, wholeTiles), shared);
+}
+
+DepthRange StreamWalk::enter(Value turn, Value number, Value depth,
                              std::optional<int64_t> knownDepth) {
   tile = number;
   Value steps = args.lookup("steps");
+  Value whole = isWhole(turn);
   tileBegin = t.mul(tile, steps);
-  from = t.create<arith::MaxSIOp>(minus(t, runBegin, tileBegin), t.i32(0));
-  to = least(t, minus(t, runEnd, tileBegin), steps);
+  Value sharedFrom =
+      t.create<arith::MaxSIOp>(minus(t, runBegin, tileBegin), t.i32(0));
+  from = t.select(whole, t.i32(0), sharedFrom);
+  to = t.select(whole, steps, least(t, minus(t, runEnd, tileBegin), steps));
   Value step = t.i32(schedule.tileK);
-  Value whole = wholeSteps(t, schedule, depth, knownDepth);
+  Value wholeDepth = wholeSteps(t, schedule, depth, knownDepth);
   DepthRange range;
   range.begin = t.mul(from, step);
-  range.span = minus(t, least(t, t.mul(to, step), whole), range.begin);
-  range.restBegin = whole;
-  range.restEnd = t.select(equal(t, to, steps), depth, whole);
+  range.span = minus(t, least(t, t.mul(to, step), wholeDepth), range.begin);
+  range.restBegin = wholeDepth;
+  range.restEnd = t.select(equal(t, to, steps), depth, wholeDepth);
   return range;
 }
 
-/// The place of the run with a step.
-Value StreamWalk::ownerOf(Value step) {
+/// The place of the run with a step; of a step that nobody shares, some place,
+/// the same for all of them.
+Value StreamWalk::ownerOf(Value number) {
+  Value step =
+      t.create<arith::MaxSIOp>(minus(t, number, sharedBegin), t.i32(0));
   Value run = args.lookup("run");
   Value longer = args.lookup("longer");
   auto divide = [&](Value a, Value b) -> Value {
@@ -111,8 +140,10 @@ Value StreamWalk::ownerOf(Value step) {
       t.create<arith::CmpIOp>(arith::CmpIPredicate::ult, step, inLong);
   // Of those before it the quotient of the other kind means nothing.
   Value behind = t.create<arith::MaxSIOp>(minus(t, step, inLong), t.i32(0));
+  // Runs of no step own none.
+  Value divisor = t.create<arith::MaxSIOp>(run, t.i32(1));
   return t.select(isLong, divide(step, longRun),
-                  t.add(longer, divide(behind, run)));
+                  t.add(longer, divide(behind, divisor)));
 }
 
 /// Sums [row, column] of part \p part in slot \p slot; rows that are not
