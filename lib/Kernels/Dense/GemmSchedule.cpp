@@ -140,10 +140,13 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     int64_t steps = llvm::divideCeil(product.k, schedule.tileK);
     // Steps of FP4 are over before a die has fetched what the tiles of
     // another round-robin share of them read; of two rounds of tiles and
-    // more, those of a die then better lie together. (Steps of BF16 leave it
-    // the time, and lose by the uneven ends.)
+    // more, those of a die then better lie together, unless its L2 holds its
+    // columns anyway. (Steps of BF16 leave it the time, and lose by the uneven
+    // ends.)
     bool hasRounds = tiles >= 2 * target.facts().computeUnits;
-    int64_t group = hasRounds && op.hasBlockScaledX() ? 8 : 0;
+    bool staysInL2 = product.n * product.k * product.rhsBits / 8 <=
+                     int64_t(target.facts().l2Bytes) * target.facts().xcds;
+    int64_t group = hasRounds && !staysInL2 && op.hasBlockScaledX() ? 8 : 0;
     for (int64_t split = 1; split <= 16; ++split) {
       // Sharing K is for tiles that do not fill the chip, and shares of no
       // steps help nobody.
@@ -155,10 +158,6 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       schedule.split = split;
       schedule.group = split == 1 ? group : 0;
       considerOne(schedule);
-    }
-    // Tall tiles leave no registers for the addresses of a walk.
-    if (isTall(schedule.tileM)) {
-      return;
     }
     // As many workgroups as the chip holds at a time walk over the tiles.
     schedule.split = 1;
@@ -175,10 +174,10 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     // Runs of a few steps are not worth the way of the sums through memory.
     constexpr int64_t fewestSteps = 4;
     // Beside scales and many sums there are no registers for the addresses of
-    // their parts.
+    // their parts, unless there is one wave on a SIMD.
     constexpr int64_t manySums = 64;
     int64_t sums = schedule.tileM * columns / (64 * schedule.waves());
-    bool hasRoom = !hasScales || sums <= manySums;
+    bool hasRoom = !hasScales || sums <= manySums || isTall(schedule.tileM);
     if (!isEven && hasRoom && walkers != 0 &&
         tiles * steps >= fewestSteps * walkers) {
       schedule.streamK = walkers;
@@ -252,7 +251,11 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
                 stepBytes(staged, tileM, op.getX()) % copyBytes(staged) == 0 &&
                 stepBytes(staged, tileN, op.getWeights()) % copyBytes(staged) ==
                     0;
-            if (!copiesWide || !copiesWhole) {
+            // Four waves on a SIMD have 128 registers each, too few beside
+            // scales.
+            constexpr int64_t mostWithScales = 8;
+            if (!copiesWide || !copiesWhole ||
+                (hasScales && staged.waves() > mostWithScales)) {
               continue;
             }
             // Packed weights are read by whole lines, each by one wave alone:
