@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures the CPU time that `tenon compile` needs, and says where it goes.
 
-Compiles every spec of a folder, and tenon.gemm in each format for the schedules that are
-ranked first for several numbers of tokens. Prints for every pass, and for the phases of
-LLVM, the median and the greatest time, then the kernels that took longest. The whole is
-the CPU time of the process, which holds loading the program too. Exit codes: 0 within
-the limits, 1 beyond them, 2 bad usage or a spec that does not compile.
+Compiles every spec of a folder, and tenon.gemm in each format, with weights row-major and
+packed, for several shapes and numbers of tokens. Prints for every pass, and for the phases
+of LLVM, the median and the greatest time, then the kernels that took longest. The whole is
+the CPU time of the process, which holds loading the program too. The limits are those of
+tenon.gemm; specs of other ops are several kernels each. Exit codes: 0 within the limits, 1
+beyond them, 2 bad usage or a spec that does not compile.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -22,8 +24,11 @@ import tempfile
 from silicon import options
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+GEMM = "gemm "
 FORMATS = ("bf16", "fp8", "mxfp4", "mxfp8_mxfp4", "bf16_mxfp4")
 TOKENS = (1, 16, 64, 256, 1024, 4096)
+BLOCK_SCALED_X = ("mxfp4", "mxfp8_mxfp4")
+SHAPES = ((4096, 7168), (8192, 2048), (57344, 8192))
 
 
 def make_parser():
@@ -49,10 +54,13 @@ def kernels(specs):
     """Names and arguments of what is compiled."""
     for spec in sorted(specs.rglob("*.mlir")):
         yield str(spec.relative_to(specs)), [str(spec)]
-    for form in FORMATS:
-        for tokens in TOKENS:
-            settings = {"format": form, "N": 4096, "K": 7168, "expected_tokens": tokens}
-            yield f"gemm {form}, {tokens} tokens", ["--op", "gemm", *options.set_words(settings)]
+    orders = ("row_major", "packed")
+    for form, (n, k), order, tokens in itertools.product(FORMATS, SHAPES, orders, TOKENS):
+        settings = {"format": form, "N": n, "K": k, "weights": order, "expected_tokens": tokens}
+        if form in BLOCK_SCALED_X:
+            settings["x_scale"] = order
+        name = f"{GEMM}{form}, {tokens} x {n} x {k}, {order}"
+        yield name, ["--op", "gemm", *options.set_words(settings)]
 
 
 def measure(tenon, arguments, scratch):
@@ -85,12 +93,14 @@ def main():
         values = [phases.get(name, 0.0) for _, phases in results.values()]
         print(f"{name:26}  {statistics.median(values):9.1f}  {max(values):10.1f}")
     totals = sorted(((seconds, name) for name, (seconds, _) in results.items()), reverse=True)
-    median = statistics.median(seconds for seconds, _ in totals)
-    print(f"{'whole process':26}  {median * 1e3:9.1f}  {totals[0][0] * 1e3:10.1f}")
+    gemms = [seconds for seconds, name in totals if name.startswith(GEMM)]
+    for title, times in (("whole process", [entry[0] for entry in totals]), (GEMM, gemms)):
+        print(f"{title:26}  {statistics.median(times) * 1e3:9.1f}  {times[0] * 1e3:10.1f}")
     print(f"{len(totals)} kernels; longest:")
-    for seconds, name in totals[:5]:
+    for seconds, name in totals[:8]:
         print(f"  {seconds:6.2f} s  {name}")
-    return 0 if median <= arguments.median and totals[0][0] <= arguments.largest else 1
+    within = statistics.median(gemms) <= arguments.median and gemms[0] <= arguments.largest
+    return 0 if within else 1
 
 
 if __name__ == "__main__":

@@ -92,6 +92,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       std::max<int64_t>(128 * 8 / std::max(product.lhsBits, product.rhsBits),
                         instructionDepth(op));
 
+  bool isDequantized = op.getFormat() == spec::GemmFormat::BF16MXFP4;
   // Scales go into registers, which have the stages of the loop.
   bool hasScales = hasBlockScales(op);
   // Packed weights fix which blocks of K a lane has: of row-major scales one by
@@ -159,6 +160,11 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       schedule.group = split == 1 ? group : 0;
       considerOne(schedule);
     }
+    // Beside values that are dequantized tall tiles leave no registers for a
+    // walk.
+    if (isTall(schedule.tileM) && isDequantized) {
+      return;
+    }
     // As many workgroups as the chip holds at a time walk over the tiles.
     schedule.split = 1;
     schedule.group = group;
@@ -194,7 +200,6 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   };
   // Copies of 16 bytes per lane fill swizzled tiles.
   bool copiesWide = llvm::is_contained(target.facts().directToLdsWidths, 16u);
-  bool isDequantized = op.getFormat() == spec::GemmFormat::BF16MXFP4;
   for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 160, 192, 256}) {
     // Scales that come one by one take the registers that tall tiles lack.
     if (isTall(tileM) && hasScaleRows) {
