@@ -302,6 +302,29 @@ func.func @tall(%x: memref<?x16384xf4E2M1FN, strided<[?, 1]>>,
 
 // -----
 
+// The same with row-major scales: a wave reads them row by row, so waves have rows of their
+// own, and no tall tile has the registers.
+// CHECK-LABEL: func.func @scale_rows
+// CHECK: schedules = [{{.*}}tile = [128, 256, 256], waves = [4, 1]}
+// CHECK-NOT: tile = [192
+module attributes {tile.target = #tile.target<"gfx950">} {
+func.func @scale_rows(%x: memref<?x16384xf4E2M1FN, strided<[?, 1]>>,
+    %weights: memref<20480x16384xf4E2M1FN, #tenon.weight_layout<packed>>,
+    %xs: memref<?x512xf8E8M0FNU, strided<[?, 1]>>,
+    %ws: memref<20480x512xf8E8M0FNU, #tenon.weight_layout<packed>>,
+    %out: memref<?x20480xbf16, strided<[?, 1]>>) {
+  tenon.gemm x(%x : memref<?x16384xf4E2M1FN, strided<[?, 1]>>)
+    weights(%weights : memref<20480x16384xf4E2M1FN, #tenon.weight_layout<packed>>)
+    x_scale(%xs : memref<?x512xf8E8M0FNU, strided<[?, 1]>>)
+    weight_scale(%ws : memref<20480x512xf8E8M0FNU, #tenon.weight_layout<packed>>)
+    out(%out : memref<?x20480xbf16, strided<[?, 1]>>)
+    {epilogue = #tenon<epilogue none>, expected_tokens = 512 : i64}
+  return
+}
+}
+
+// -----
+
 // 81 tiles of many steps: evenly shared steps are among the schedules.
 // CHECK-LABEL: func.func @shared_steps
 // CHECK: stream_k = 256 : i64

@@ -139,15 +139,20 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     int64_t tiles = llvm::divideCeil(product.m, schedule.tileM) *
                     llvm::divideCeil(product.n, columns);
     int64_t steps = llvm::divideCeil(product.k, schedule.tileK);
-    // Steps of FP4 are over before a die has fetched what the tiles of
-    // another round-robin share of them read; of two rounds of tiles and
-    // more, those of a die then better lie together, unless its L2 holds its
-    // columns anyway. (Steps of BF16 leave it the time, and lose by the uneven
-    // ends.)
+    // Of two rounds of tiles and more, those of a die better lie together,
+    // unless its L2 holds its columns anyway: where a band has all rows, each
+    // column is read by one die. Of more rows it helps in FP4, whose steps are
+    // over before a die has fetched what the tiles of another round-robin share
+    // of them read. (Steps of BF16 leave it the time, and lose by the uneven
+    // ends of bands.)
+    constexpr int64_t rowsOfBand = 8;
+    int64_t tileRows = llvm::divideCeil(product.m, schedule.tileM);
     bool hasRounds = tiles >= 2 * target.facts().computeUnits;
     bool staysInL2 = product.n * product.k * product.rhsBits / 8 <=
                      int64_t(target.facts().l2Bytes) * target.facts().xcds;
-    int64_t group = hasRounds && !staysInL2 && op.hasBlockScaledX() ? 8 : 0;
+    bool isOneBand = tileRows > 1 && tileRows <= rowsOfBand;
+    bool gains = op.hasBlockScaledX() || isOneBand;
+    int64_t group = hasRounds && !staysInL2 && gains ? rowsOfBand : 0;
     for (int64_t split = 1; split <= 16; ++split) {
       // Sharing K is for tiles that do not fill the chip, and shares of no
       // steps help nobody.

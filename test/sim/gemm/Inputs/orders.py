@@ -32,6 +32,9 @@ SCHEDULES["walk"] = (
     " persistent = 3}",
     "{tile = [16, 16, 512], waves = [1, 1, 8], stages = 2, persistent = 8, group = 4}",
     "{tile = [96, 48, 64], waves = [1, 1], stages = 1, stream_k = 3}",
+    # Whole tiles, then fewer steps than workgroups, and rows of tiles in bands.
+    "{tile = [16, 16, 256], waves = [1, 1], stages = 2, stream_k = 20}",
+    "{tile = [16, 32, 128], waves = [1, 2], stages = 2, stream_k = 5, group = 2}",
 )
 CASES = (
     {"epilogue": "add", "out": "f32"},
