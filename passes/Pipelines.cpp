@@ -17,6 +17,7 @@ void tenon::buildSpecPipeline(OpPassManager &manager, unsigned schedule) {
 
 void tenon::buildTilePipeline(OpPassManager &manager) {
   OpPassManager &kernels = manager.nest<tile::KernelOp>();
+  // Of what follows from known sizes the lowering makes parts of instructions.
   kernels.addPass(createSCCPPass());
   kernels.addPass(createTileSelectPrecision());
   kernels.addPass(createTileAssignLayouts());

@@ -203,13 +203,62 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       consider(schedule);
     }
   };
+  // Layouts over several waves are over powers of two.
+  auto divides = [](int64_t tile, int64_t waves) {
+    return tile % (16 * waves) == 0 &&
+           (waves == 1 || llvm::isPowerOf2_64(tile));
+  };
   // Copies of 16 bytes per lane fill swizzled tiles.
   bool copiesWide = llvm::is_contained(target.facts().directToLdsWidths, 16u);
-  for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 160, 192, 256}) {
-    // Scales that come one by one take the registers that tall tiles lack.
-    if (isTall(tileM) && hasScaleRows) {
-      continue;
+  auto canCopy = [&](const GemmSchedule &schedule) {
+    auto isWhole = [&](int64_t rows, Value operand) {
+      return stepBytes(schedule, rows, operand) % copyBytes(schedule) == 0;
+    };
+    return copiesWide && isWhole(schedule.tileM, op.getX()) &&
+           isWhole(schedule.tileN, op.getWeights());
+  };
+  auto considerTall = [&](int64_t tileM) {
+    GemmSchedule tall;
+    tall.tileM = tileM;
+    tall.wavesM = 1;
+    tall.stagesX = true;
+    // Of a word of packed scales no part is left for another step.
+    tall.tileK = hasScales && !isDequantized
+                     ? std::max(stepDepth, 2 * instructionDepth(op))
+                     : stepDepth;
+    // LLVM moves registers about where two short stages take turns, and finds
+    // none for more than three.
+    constexpr int64_t lineBits = 8 * 128;
+    bool isShort = tall.tileK * product.lhsBits <= lineBits;
+    SmallVector<int64_t> depths{isShort ? 3 : 2};
+    if (isDequantized) {
+      depths = {2, 3};
+    } else {
+      // Loads in a row would hold up the only wave of a SIMD.
+      tall.order = "interleave";
     }
+    for (int64_t tileN : {16, 32, 48, 64, 96, 128, 256}) {
+      for (int64_t wavesN : {1, 2, 4}) {
+        tall.tileN = tileN;
+        tall.wavesN = wavesN;
+        for (int64_t stages : depths) {
+          tall.stages = stages;
+          if (divides(tileN, wavesN) && canCopy(tall)) {
+            consider(tall);
+          }
+        }
+      }
+    }
+  };
+  // Tall tiles read packed weights. Scales that come one by one would take the
+  // registers that they lack, and what is dequantized those of the most sums.
+  if (op.getWeightOrder() && !hasScaleRows) {
+    considerTall(160);
+    if (!isDequantized) {
+      considerTall(192);
+    }
+  }
+  for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 256}) {
     for (int64_t tileN : {16, 32, 48, 64, 96, 128, 256}) {
       for (int64_t wavesM : {1, 2, 4}) {
         for (int64_t wavesN : {1, 2, 4, 8}) {
@@ -222,11 +271,6 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
           if (wavesN == 8 && !readsOwn) {
             continue;
           }
-          // Layouts over several waves are over powers of two.
-          auto divides = [](int64_t tile, int64_t waves) {
-            return tile % (16 * waves) == 0 &&
-                   (waves == 1 || llvm::isPowerOf2_64(tile));
-          };
           if (!divides(tileM, wavesM) || !divides(tileN, wavesN)) {
             continue;
           }
@@ -243,50 +287,27 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
               // Sums of waves are added in a layout over powers of two.
               bool adds = wavesK == 1 || (llvm::isPowerOf2_64(tileM) &&
                                           llvm::isPowerOf2_64(tileN));
-              if (plain.waves() <= 8 && adds && !isTall(tileM)) {
+              if (plain.waves() <= 8 && adds) {
                 consider(plain);
               }
             }
             GemmSchedule staged = plain;
             staged.wavesK = 1;
             staged.tileK = stepDepth;
-            if (isTall(tileM) && hasScales && !isDequantized) {
-              // Of a word of packed scales no part is left for another step.
-              staged.tileK = std::max(stepDepth, 2 * instructionDepth(op));
-            }
-            // Lines of a row of x in a step.
-            int64_t lines = staged.tileK * product.lhsBits / (8 * 128);
             staged.stagesX = staged.stagesWeights = true;
-            bool copiesWhole =
-                stepBytes(staged, tileM, op.getX()) % copyBytes(staged) == 0 &&
-                stepBytes(staged, tileN, op.getWeights()) % copyBytes(staged) ==
-                    0;
             // Four waves on a SIMD have 128 registers each, too few beside
             // scales.
             constexpr int64_t mostWithScales = 8;
-            if (!copiesWide || !copiesWhole ||
+            if (!canCopy(staged) ||
                 (hasScales && staged.waves() > mostWithScales)) {
               continue;
             }
             // Packed weights are read by whole lines, each by one wave alone:
             // LDS is for x then.
-            // Of tall tiles LLVM moves registers about where two short stages
-            // take turns, and finds none for more. What is dequantized has none
-            // left beside the most sums.
-            bool isCrowded = isTall(tileM) &&
-                             (isDequantized ? tileM > 160 || stages > 3
-                                            : stages != (lines > 1 ? 2 : 3));
-            if (op.getWeightOrder() && wavesM == 1 && !isCrowded) {
+            if (op.getWeightOrder() && wavesM == 1) {
               GemmSchedule direct = staged;
               direct.stagesWeights = false;
-              // Loads in a row would hold up the only wave of a SIMD.
-              if (isTall(tileM) && !isDequantized) {
-                direct.order = "interleave";
-              }
               consider(direct);
-            }
-            if (isTall(tileM)) {
-              continue;
             }
             // Copies that are waited for in the next step must not be late.
             staged.order = stages == 2 ? "balanced" : "prefetch";
