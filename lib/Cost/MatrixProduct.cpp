@@ -39,7 +39,8 @@ static constexpr double stepClocks = 60.0;
 static constexpr double barrierClocks = 150.0;
 static constexpr double workgroupClocks = 1000.0;
 static constexpr double wavesClocks = 400.0;
-// What the L2 takes beyond an even spread over its channels; fitted.
+// What the L2 takes beyond an even spread over its channels where workgroups
+// keep step; fitted.
 static constexpr double channelImbalance = 1.2;
 // Runs of steps that cut tiles, against workgroups that keep step: none finds
 // in the L2 what others have just fetched, and each waits longer. Fitted to the
@@ -104,6 +105,8 @@ private:
   double ahead() const {
     return std::max(1.0, (lhsStages() + tile.stages) / 2.0 - 1.0);
   }
+  /// Whether the waves of a workgroup meet at a barrier in each step.
+  bool keepsStep() const { return tile.lhsInLds || tile.rhsInLds; }
   /// Bytes of a wave's operands per element along k.
   double waveLhs() const { return tile.m / tile.wavesM * lhsBytes; }
   double waveRhs() const { return columns / tile.wavesN * rhsBytes; }
@@ -217,8 +220,7 @@ double ProductCost::unitClocks(double rounds, double together) const {
   // Waits of one wave hide behind the work of others on its SIMD.
   double simds = std::min<double>(facts.simdsPerCu, waves * together);
   double aside = stepClocks * facts.simdsPerCu / simds;
-  bool keepsStep = tile.lhsInLds || tile.rhsInLds;
-  if (keepsStep) {
+  if (keepsStep()) {
     aside += barrierClocks;
   }
   double own = together * busiest / steps + aside;
@@ -227,7 +229,7 @@ double ProductCost::unitClocks(double rounds, double together) const {
   // do not meet at barriers keep the L2 busy for each other where that is what
   // all wait for.
   double flight = steps > tile.stages
-                      ? (latency + (keepsStep ? step : own)) / ahead()
+                      ? (latency + (keepsStep() ? step : own)) / ahead()
                       : 0.0;
   return rounds * steps * std::max(step, flight);
 }
@@ -247,7 +249,9 @@ double ProductCost::l2StepClocks(double together) const {
 }
 
 double ProductCost::l2Clocks(double together) const {
-  return workgroups * steps * l2StepClocks(together) * channelImbalance;
+  // Waves that do not meet at barriers spread by themselves.
+  double imbalance = keepsStep() ? channelImbalance : 1.0;
+  return workgroups * steps * l2StepClocks(together) * imbalance;
 }
 
 /// What a die's L2 has to fetch: the pieces of x and of the weights that its

@@ -344,7 +344,7 @@ func.func @shared_steps(%x: memref<?x65536xbf16, strided<[?, 1]>>,
 // 128 tokens by narrow weights: tiles that nobody shares fill the chip, and sums of larger
 // ones would cost more than their operands save.
 // CHECK-LABEL: func.func @narrow
-// CHECK: schedules = [{stages = 3 : i64, tile = [64, 64, 64], waves = [1, 2]},
+// CHECK: schedules = [{stages = 2 : i64, tile = [64, 64, 256], waves = [1, 1, 4]},
 module attributes {tile.target = #tile.target<"gfx950">} {
 func.func @narrow(%x: memref<?x1536xbf16, strided<[?, 1]>>,
     %weights: memref<7168x1536xbf16, strided<[?, 1]>>, %out: memref<?x7168xbf16, strided<[?, 1]>>) {
