@@ -44,7 +44,7 @@ static constexpr double wavesClocks = 400.0;
 static constexpr double channelImbalance = 1.2;
 // Runs of steps that cut tiles, against workgroups that keep step: none finds
 // in the L2 what others have just fetched, and each waits longer. Fitted to the
-// six products of the table in docs/explanation/matrix-products.md: below 1.32
+// products of the table in docs/explanation/matrix-products.md: below 1.32
 // the order of one is wrong.
 static constexpr double cutRuns = 1.5;
 

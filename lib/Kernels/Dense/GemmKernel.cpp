@@ -223,19 +223,17 @@ void GemmKernel::writePersistent() {
 
 /// Whole tiles, and a run of the steps of those that are left.
 void GemmKernel::writeStream() {
-  Value place = t.workgroupId(0);
   bool isGrouped = schedule.group > 0;
-  if (isGrouped) {
-    place = dieOrder().placeOf(place, args["workgroups"]);
-  }
-  StreamWalk walk(t, schedule, args, place);
+  auto placeOf = [&](Value number, Value total) {
+    return isGrouped ? dieOrder().placeOf(number, total) : number;
+  };
+  StreamWalk walk(t, schedule, args,
+                  placeOf(t.workgroupId(0), args["workgroups"]));
   auto loop = t.create<scf::ForOp>(t.i32(0), walk.turns, t.i32(1));
   OpBuilder::InsertionGuard guard(t.builder());
   enterWalk(loop);
   Value turn = loop.getInductionVar();
-  Value number = walk.tileOf(turn, [&](Value number, Value total) {
-    return isGrouped ? dieOrder().placeOf(number, total) : number;
-  });
+  Value number = walk.tileOf(turn, placeOf);
   if (isGrouped) {
     auto [tileX, tileY] = dieOrder().tileAt(number);
     locate(tileX, tileY);

@@ -88,8 +88,9 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
   product.lhsBits = bitsOf(op.getX());
   product.rhsBits = bitsOf(op.getWeights());
   // A step is 128 bytes of a row, a line of the caches.
+  constexpr int64_t lineBits = 128 * 8;
   int64_t stepDepth =
-      std::max<int64_t>(128 * 8 / std::max(product.lhsBits, product.rhsBits),
+      std::max<int64_t>(lineBits / std::max(product.lhsBits, product.rhsBits),
                         instructionDepth(op));
 
   bool isDequantized = op.getFormat() == spec::GemmFormat::BF16MXFP4;
@@ -203,6 +204,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       consider(schedule);
     }
   };
+  constexpr int64_t tileWidths[] = {16, 32, 48, 64, 96, 128, 256};
   // Layouts over several waves are over powers of two.
   auto divides = [](int64_t tile, int64_t waves) {
     return tile % (16 * waves) == 0 &&
@@ -228,7 +230,6 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
                      : stepDepth;
     // LLVM moves registers about where two short stages take turns, and finds
     // none for more than three.
-    constexpr int64_t lineBits = 8 * 128;
     bool isShort = tall.tileK * product.lhsBits <= lineBits;
     SmallVector<int64_t> depths{isShort ? 3 : 2};
     if (isDequantized) {
@@ -237,7 +238,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
       // Loads in a row would hold up the only wave of a SIMD.
       tall.order = "interleave";
     }
-    for (int64_t tileN : {16, 32, 48, 64, 96, 128, 256}) {
+    for (int64_t tileN : tileWidths) {
       for (int64_t wavesN : {1, 2, 4}) {
         tall.tileN = tileN;
         tall.wavesN = wavesN;
@@ -259,7 +260,7 @@ kernels::dense::rankGemmSchedules(spec::GemmOp op,
     }
   }
   for (int64_t tileM : {16, 32, 48, 64, 80, 96, 128, 256}) {
-    for (int64_t tileN : {16, 32, 48, 64, 96, 128, 256}) {
+    for (int64_t tileN : tileWidths) {
       for (int64_t wavesM : {1, 2, 4}) {
         for (int64_t wavesN : {1, 2, 4, 8}) {
           // Eight share columns where each reads packed weights of its own;
